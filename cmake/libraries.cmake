@@ -1,0 +1,14 @@
+# Outside libraries. All are Debian and Ubuntu packages; `ci/setup --list` names them.
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(CURL REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(PostgreSQL REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libgit2 REQUIRED IMPORTED_TARGET libgit2)
+
+# Implicit conversions of nlohmann/json turn 3.9 into 3 without a word: off everywhere.
+add_compile_definitions(JSON_USE_IMPLICIT_CONVERSIONS=0)

@@ -1,0 +1,20 @@
+# ng_room(NAME DIR folder USES rooms... LIBS outside...): the .cpp files directly in `folder` become the library ng_NAME.
+# Headers are included from the top of the tree ("gate/base/result.hpp"); ci/checks/arrows checks who includes whom.
+function(ng_room name)
+  cmake_parse_arguments(ROOM "" "DIR" "USES;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${ROOM_DIR}/*.cpp")
+  set(used ${ROOM_USES})
+  list(TRANSFORM used PREPEND ng_)
+  if(sources)
+    add_library(ng_${name} STATIC ${sources})
+    target_include_directories(ng_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+    target_link_libraries(ng_${name} PUBLIC ${used} ${ROOM_LIBS} PRIVATE ng_settings ng_warnings)
+    if(NOT name MATCHES "^(judge|search)$")  # these two use the standard library only
+      target_link_libraries(ng_${name} PUBLIC fmt::fmt-header-only tl::expected nlohmann_json::nlohmann_json)
+    endif()
+  else()
+    add_library(ng_${name} INTERFACE)
+    target_include_directories(ng_${name} INTERFACE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(ng_${name} INTERFACE ${used} ${ROOM_LIBS})
+  endif()
+endfunction()

@@ -1,0 +1,9 @@
+// Catch2 in version 2 (Debian 12, Ubuntu 22.04) or 3 (Debian 13, Ubuntu 24.04); tests use only what both have.
+#pragma once
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
+
+#include "tests/support/skip.hpp"
