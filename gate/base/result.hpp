@@ -64,8 +64,9 @@ using Status = Result<void>;
   if (!name) return tl::unexpected<::nightgate::Error>(std::move(name).error()); \
   declaration = std::move(*name)
 
-// NG_CHECK(expression): for Status.
-#define NG_CHECK(...) NG_CHECK_IMPL(NG_CONCAT(ng_status_, __LINE__), __VA_ARGS__)
-#define NG_CHECK_IMPL(name, ...) \
-  auto name = (__VA_ARGS__);     \
-  if (!name) return tl::unexpected<::nightgate::Error>(std::move(name).error())
+// NG_CHECK(expression): for Status, and for a Result whose value does not matter.
+#define NG_CHECK(...)                                                                        \
+  do {                                                                                       \
+    auto ng_status = (__VA_ARGS__);                                                          \
+    if (!ng_status) return tl::unexpected<::nightgate::Error>(std::move(ng_status).error()); \
+  } while (false)
