@@ -33,18 +33,20 @@ using Ending = std::variant<Exited, Signalled, TimedOut>;
 [[nodiscard]] std::string ending_text(const Ending& ending);
 
 struct Command {
-  std::vector<std::string> argv;                   // argv[0] looked up in PATH when it has no slash
+  std::vector<std::string> argv;                   // argv[0] looked up in our PATH when it has no slash
   std::map<std::string, std::string> environment;  // added to ours, or the whole of it with clear_environment
   bool clear_environment = false;
-  fs::path directory;  // empty: ours
-  CpuSet cpus;
+  fs::path directory;                                 // empty: ours
+  CpuSet cpus;                                        // all of them must be there, else Code::measure
   std::optional<std::pair<unsigned, unsigned>> user;  // uid, gid to change to (needs root); groups are dropped
-  std::string input;                                  // written to stdin, then closed; empty: /dev/null
+  std::string input;                                  // all that stdin holds; empty: /dev/null
 };
 
 struct Usage {  // of the child and the descendants it waited for
   double user_seconds = 0;
   double system_seconds = 0;
+  // Largest of any one of them. Linux counts the memory of the one who started it in (exec keeps the maximum), so this
+  // is never below our own peak; for a long-lived child read VmHWM in /proc/PID/status while it runs.
   long peak_memory_kib = 0;
   long context_switches = 0;  // voluntary and involuntary
 };
@@ -58,13 +60,15 @@ struct Output {
   [[nodiscard]] bool ok() const { return std::holds_alternative<Exited>(ending) && std::get<Exited>(ending).code == 0; }
 };
 
-// Runs to the end or to the deadline (then SIGTERM to the group, SIGKILL two seconds later).
+// Runs to the end or to the deadline (then SIGTERM to the group, SIGKILL two seconds later). What the program leaves
+// running in its group when it ends is killed; only who started a session of its own (setsid) gets away.
 // Error only when it could not be started (Code::not_found: no such program).
 [[nodiscard]] Result<Output> run(const Command& command, std::chrono::milliseconds timeout,
                                  std::size_t max_output = 4U << 20U);
 
 // A long-lived child (a broker, a service): leader of a process group of its own, output appended to a log file.
-// Destroying it kills the whole group. Not thread-safe.
+// When the leader ends, the rest of the group is killed as soon as running() or stop() notices. Destroying it stops
+// it with two seconds of grace. Not thread-safe.
 class Child {
  public:
   [[nodiscard]] static Result<Child> start(const Command& command, const fs::path& log_file);
