@@ -24,9 +24,12 @@ struct HttpRequest {
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds timeout{30000};  // the whole exchange
   std::size_t max_bytes = 16U << 20U;        // of the answer's body
-  bool follow_redirects = false;             // follows at most 5; headers go to the same host only
-  std::string proxy;                         // empty: from the environment, as curl does
-  // When set, body bytes go here instead of into HttpResponse::body (max_bytes still holds); false stops the transfer.
+  // Follows at most 5. Headers go to the same scheme, host and port only. A redirect that would send a body elsewhere,
+  // or leave a unix socket, is not followed: it is the response. One from https to http is Code::denied.
+  bool follow_redirects = false;
+  std::string proxy;  // empty: from the environment, as curl does, but none for this very host
+  // When set, body bytes go here instead of into HttpResponse::body (max_bytes still holds); false stops the transfer,
+  // which is then a response like any other. Not called for redirects that are followed.
   std::function<bool(std::string_view)> on_data;
 };
 
@@ -38,7 +41,7 @@ struct HttpResponse {
 };
 
 // Any status is a response; errors are Code::away (did not connect, cut off, too slow), Code::denied (TLS refused),
-// Code::bad_data (more than max_bytes, not HTTP).
+// Code::bad_data (more than max_bytes, not HTTP), Code::usage (no such address, method or header can be).
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
