@@ -1,6 +1,7 @@
 # ng_settings: how everything is compiled. ng_warnings: what is not let through.
 add_library(ng_settings INTERFACE)
 target_compile_features(ng_settings INTERFACE cxx_std_20)
+target_compile_definitions(ng_settings INTERFACE NIGHTGATE_VERSION="${PROJECT_VERSION}")
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 include(CheckPIESupported)

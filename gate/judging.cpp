@@ -1,0 +1,151 @@
+#include "gate/judging.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gate/base/json.hpp"
+
+namespace nightgate::judging {
+namespace {
+
+tl::unexpected<Error> unreadable(Error error) {
+  error.code = Code::no_verdict;  // the night was measured; what it means can't be said until history can be read
+  return with_context(std::move(error), "reading the history that tonight is judged against");
+}
+
+void rename(judge::NightInput& input, const std::map<std::string, std::string>& aliases) {
+  const auto rename_one = [&](std::string& metric) {
+    if (const auto alias = aliases.find(metric); alias != aliases.end()) metric = alias->second;
+  };
+  for (auto& reading : input.readings) rename_one(reading.metric);
+  for (auto& missing : input.missing) rename_one(missing.metric);
+}
+
+store::Verdict to_row(const judge::MetricVerdict& verdict, const judge::Rules& rules) {
+  store::Verdict row;
+  row.metric = verdict.metric;
+  row.verdict = judge::name(verdict.verdict);
+  row.state = judge::name(verdict.state);
+  row.reason = verdict.reason;
+  row.value = verdict.value;
+  row.baseline = verdict.baseline;
+  row.change = verdict.change;
+  row.red = verdict.red;
+  row.nights_left = verdict.nights_left;
+  if (verdict.suspect_since) row.suspect_since = verdict.suspect_since->sequence;
+  row.explanation = explanation_json(verdict, rules);
+  return row;
+}
+
+store::TripGroup to_row(const judge::TripGroup& group, const judge::NightVerdict& night, const std::string& project,
+                        const std::string& machine) {
+  store::TripGroup row;
+  row.project = project;
+  row.machine = machine;
+  row.first = group.first.sequence;
+  row.last_good = group.last_good.sequence;
+  row.tripped = night.night.sequence;
+  for (const auto& name : group.metrics) {
+    const auto verdict = std::find_if(night.metrics.begin(), night.metrics.end(),
+                                      [&](const judge::MetricVerdict& v) { return v.metric == name && v.trip; });
+    if (verdict == night.metrics.end()) continue;
+    store::Trip trip;
+    trip.metric = name;
+    trip.kind = judge::name(verdict->trip->kind);
+    trip.change = verdict->trip->change;
+    trip.baseline = verdict->trip->baseline;
+    trip.level = verdict->trip->level;
+    trip.tripped = night.night.sequence;
+    row.trips.push_back(std::move(trip));
+  }
+  return row;
+}
+
+store::Judgement to_row(const judge::NightVerdict& night, const std::string& run, const store::Night& key,
+                        const judge::Rules& rules) {
+  store::Judgement row;
+  row.run = run;
+  row.environment = night.environment_suspect;
+  row.open_question = night.any_open_question;
+  row.reason = night.reason;
+  for (const auto& verdict : night.metrics) {
+    row.verdicts.push_back(to_row(verdict, rules));
+    if (verdict.verdict == judge::Verdict::recovered) {
+      row.closed.push_back({verdict.metric, store::TripState::recovered});
+    }
+  }
+  for (const auto& group : night.groups) row.opened.push_back(to_row(group, night, key.project, key.machine));
+  return row;
+}
+
+void apply(const std::vector<store::Decision>& decisions, store::Sequence night, judge::GateState& state) {
+  for (const auto& decision : decisions) {
+    if (decision.undone || decision.night != night) continue;
+    if (decision.kind == store::DecisionKind::accept) state.accept(decision.metric);
+    if (decision.kind == store::DecisionKind::pin) state.pin();
+  }
+}
+
+Result<judge::GateState> state_before(store::Store& store, const config::Config& config, const std::string& machine,
+                                      store::Sequence before, store::Sequence& after) {
+  auto snapshot = store.snapshot_before(config.project, machine, before);
+  if (!snapshot) return unreadable(std::move(snapshot).error());
+  after = 0;
+  if (!snapshot->has_value()) return judge::GateState{};
+  auto state = judge::GateState::load((*snapshot)->text);
+  if (!state) {
+    return fail(Code::no_verdict, fmt::format("the state kept after night {} can't be read by this version of "
+                                              "nightgate; run `nightgate replay --rebuild` to judge the history again",
+                                              (*snapshot)->sequence));
+  }
+  after = (*snapshot)->sequence;
+  return std::move(*state);
+}
+
+}  // namespace
+
+judge::Rules rules_of(const config::Config& config) {
+  judge::Rules rules;
+  rules.trip_after = config.gate.trip_after;
+  rules.min_change = config.gate.min_change;
+  rules.window = config.gate.window;
+  rules.min_gap_hours = config.night.min_gap_hours;
+  return rules;
+}
+
+std::string explanation_json(const judge::MetricVerdict& verdict, const judge::Rules& rules) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : judge::explain(verdict, rules)) out[name] = value;
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config::Config& config,
+                                              const std::string& machine, store::Sequence from) {
+  store::Sequence after = 0;
+  NG_TRY(auto state, state_before(store, config, machine, from == 0 ? store::newest : from, after));
+  auto inputs = store.inputs_after(config.project, machine, after);
+  if (!inputs) return unreadable(std::move(inputs).error());
+  auto decisions = store.decisions(config.project, machine);
+  if (!decisions) return unreadable(std::move(decisions).error());
+
+  const auto rules = rules_of(config);
+  std::vector<JudgedNight> out;
+  for (auto& [run, input] : *inputs) {
+    rename(input, config.aliases);
+    JudgedNight judged{judge::step(state, input, rules), {}, {}};
+    apply(*decisions, input.night.sequence, state);
+    store::Night key;
+    key.project = config.project;
+    key.machine = machine;
+    auto judgement = to_row(judged.verdict, run, key, rules);
+    judgement.snapshot = state.save();
+    judged.closed = judgement.closed;
+    NG_TRY(judged.opened, store.put_judgement(judgement));
+    out.push_back(std::move(judged));
+  }
+  return out;
+}
+
+}  // namespace nightgate::judging

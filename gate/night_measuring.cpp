@@ -1,0 +1,230 @@
+#include "gate/night_measuring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gate/records/records.hpp"
+
+namespace nightgate::nightly {
+namespace {
+
+using measure::Measurement;
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+class Measuring {
+ public:
+  Measuring(const Parts& parts, const Outcome& outcome, const std::vector<Cell>& cells,
+            std::chrono::nanoseconds deadline)
+      : parts_(parts), outcome_(outcome), cells_(cells), deadline_(deadline) {}
+
+  Result<Measured> go() {
+    NG_CHECK(recall());
+    for (const auto& cell : cells_) {
+      NG_TRY(const bool go_on, measure_cell(cell));
+      if (!go_on) break;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // A killed night goes on: what is stored is not measured again.
+  Status recall() {
+    if (!outcome_.night.resumed || parts_.store == nullptr) return {};
+    NG_TRY(auto rows, parts_.store->measurements(outcome_.night.run));
+    for (const auto& row : rows) {
+      auto& side = row.role == store::Role::control ? out_.control : out_.target;
+      side.push_back(records::from_row(row));
+    }
+    return {};
+  }
+
+  static bool has(const std::vector<Measurement>& side, const Cell& cell, int start) {
+    return std::any_of(side.begin(), side.end(), [&](const Measurement& m) {
+      return m.deployment == cell.deployment->name && m.scenario == cell.scenario->name && m.start == start;
+    });
+  }
+
+  // false: the broker is broken everywhere, no use in going on.
+  Result<bool> measure_cell(const Cell& cell) {
+    for (int start = 0; start < parts_.config.night.starts; ++start) {
+      // T C, then C T, then T C ...: drift falls on both.
+      const bool target_first = start % 2 == 0;
+      for (const bool target_now : {target_first, !target_first}) {
+        if (!target_now && !outcome_.control) continue;
+        const auto role = target_now ? store::Role::target : store::Role::control;
+        if (has(target_now ? out_.target : out_.control, cell, start)) continue;
+        if (parts_.clock.monotonic() >= deadline_) {
+          failed(cell, fmt::format("out of time: the night's {} minutes are over", parts_.config.night.max_minutes),
+                 false);
+          return true;
+        }
+        NG_TRY(const bool good, measure_one(cell, role, start));
+        if (!good) return broken_in_a_row_ < 3;
+      }
+    }
+    broken_in_a_row_ = 0;
+    return true;
+  }
+
+  Result<bool> measure_one(const Cell& cell, store::Role role, int start) {
+    const bool is_target = role == store::Role::target;
+    const auto& target = is_target ? outcome_.target : *outcome_.control;
+    parts_.telling.step(fmt::format("{}: start {} of {}, {}", cell.name(), start + 1, parts_.config.night.starts,
+                                    is_target ? target.label : "control " + target.label));
+    auto got = parts_.measurer.measure(target, *cell.deployment, *cell.scenario, start);
+    if (!got) {
+      if (parts_.stop && parts_.stop()) return tl::unexpected<Error>(std::move(got).error());
+      ++broken_in_a_row_;
+      failed(cell, (is_target ? "" : "control: ") + got.error().text(), true);
+      return false;
+    }
+    if (parts_.store != nullptr) {
+      // The private cluster writes out what it holds now, not during the next repeat.
+      NG_CHECK(parts_.store->prepare_quiet());
+    }
+    const auto* merge = is_target && outcome_.merge ? &*outcome_.merge : nullptr;
+    NG_CHECK(parts_.recorder.put_measurement(
+        records::to_row(*got, outcome_.night.run, role, 0, records::to_row(target, merge), cell.definition)));
+    parts_.telling.measured(*got, role);
+    if (!got->no_verdict.empty()) failed(cell, (is_target ? "" : "control: ") + got->no_verdict, false);
+    const bool good = got->no_verdict.empty();
+    (is_target ? out_.target : out_.control).push_back(std::move(*got));
+    if (good) return true;
+    return false;
+  }
+
+  void failed(const Cell& cell, std::string why, bool broken) {
+    out_.failures.push_back({cell.name(), std::move(why), broken});
+  }
+
+  const Parts& parts_;
+  const Outcome& outcome_;
+  const std::vector<Cell>& cells_;
+  std::chrono::nanoseconds deadline_;
+  Measured out_;
+  int broken_in_a_row_ = 0;
+};
+
+// Median over the starts of one side; nullopt when a start has no number.
+std::optional<double> value_of(const std::vector<Measurement>& side, const Cell& cell, const std::string& metric) {
+  std::vector<double> values;
+  for (const auto& m : side) {
+    if (m.deployment != cell.deployment->name || m.scenario != cell.scenario->name) continue;
+    const auto value = m.no_verdict.empty() ? m.value(metric) : std::nullopt;
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  if (values.empty()) return std::nullopt;
+  return median_of(std::move(values));
+}
+
+std::map<std::string, config::MetricInfo> metrics_of(const std::vector<Measurement>& side, const Cell& cell) {
+  std::map<std::string, config::MetricInfo> out;
+  for (const auto& m : side) {
+    if (m.deployment == cell.deployment->name && m.scenario == cell.scenario->name)
+      out.insert(m.metrics.begin(), m.metrics.end());
+  }
+  return out;
+}
+
+const Failure* failure_of(const Measured& measured, const Cell& cell) {
+  for (const auto& failure : measured.failures) {
+    if (failure.what == cell.name()) return &failure;
+  }
+  return nullptr;
+}
+
+judge::Reading reading_of(const Cell& cell, const std::string& metric, const config::MetricInfo& info, double value) {
+  judge::Reading reading;
+  reading.metric = records::full_name(cell.deployment->name, cell.scenario->name, metric);
+  reading.better = info.better == config::Better::higher ? judge::Better::higher : judge::Better::lower;
+  reading.definition = cell.definition;
+  reading.value = value;
+  return reading;
+}
+
+// Metrics of the last judged night that are expected again: same cell, same definition.
+void add_missing(judge::NightInput& input, const std::vector<Cell>& cells, const Measured& measured,
+                 const judge::NightInput& last) {
+  const auto here = [&](const std::string& metric) {
+    return std::any_of(input.readings.begin(), input.readings.end(),
+                       [&](const auto& r) { return r.metric == metric; }) ||
+           std::any_of(input.missing.begin(), input.missing.end(), [&](const auto& m) { return m.metric == metric; });
+  };
+  const auto expect = [&](const std::string& metric, const std::string* definition) {
+    for (const auto& cell : cells) {
+      if (metric.rfind(cell.name() + ".", 0) != 0 || (definition != nullptr && *definition != cell.definition))
+        continue;
+      if (here(metric)) return;
+      const auto* failure = failure_of(measured, cell);
+      input.missing.push_back(
+          {metric, failure != nullptr ? failure->why : "expected, but tonight's load did not report it"});
+    }
+  };
+  for (const auto& reading : last.readings) expect(reading.metric, &reading.definition);
+  for (const auto& missing : last.missing) expect(missing.metric, nullptr);
+}
+
+}  // namespace
+
+Result<std::vector<Cell>> cells_of(const Parts& parts) {
+  std::vector<Cell> cells;
+  for (const auto& deployment : parts.config.deployments) {
+    for (const auto& scenario : parts.config.scenarios) {
+      const auto& on = scenario.deployments;
+      if (!on.empty() && std::find(on.begin(), on.end(), deployment.name) == on.end()) continue;
+      NG_TRY(const auto definition, parts.measurer.definition(deployment, scenario));
+      NG_CHECK(parts.recorder.put_definition(definition.hash, definition.text));
+      cells.push_back({&deployment, &scenario, definition.hash});
+    }
+  }
+  if (cells.empty()) return fail(Code::usage, "the config has no scenario that runs on any deployment");
+  return cells;
+}
+
+std::string fingerprint(const std::vector<Cell>& cells) {
+  std::string all;
+  for (const auto& cell : cells) all += cell.name() + "=" + cell.definition + "\n";
+  return sha256_hex(all).substr(0, 16);
+}
+
+Result<Measured> measure_all(const Parts& parts, const Outcome& outcome, const std::vector<Cell>& cells,
+                             std::chrono::nanoseconds deadline) {
+  return Measuring(parts, outcome, cells, deadline).go();
+}
+
+judge::NightInput readings_of(const Outcome& outcome, const std::vector<Cell>& cells, const Measured& measured,
+                              const std::optional<judge::NightInput>& last) {
+  judge::NightInput input;
+  input.machine_class = outcome.machine.machine_class;
+  input.digest = outcome.target.digest;
+  for (const auto& cell : cells) {
+    const auto* failure = failure_of(measured, cell);
+    for (const auto& [metric, info] : metrics_of(measured.target, cell)) {
+      if (!info.gated) continue;
+      const auto value = value_of(measured.target, cell, metric);
+      if (!value || failure != nullptr) {
+        input.missing.push_back({records::full_name(cell.deployment->name, cell.scenario->name, metric),
+                                 failure != nullptr ? failure->why : "one of the starts has no number for it"});
+        continue;
+      }
+      auto reading = reading_of(cell, metric, info, *value);
+      if (outcome.control) {
+        if (const auto control = value_of(measured.control, cell, metric)) {
+          reading.controls.push_back({outcome.control->digest, *control});
+        }
+      }
+      input.readings.push_back(std::move(reading));
+    }
+  }
+  if (last) add_missing(input, cells, measured, *last);
+  return input;
+}
+
+}  // namespace nightgate::nightly

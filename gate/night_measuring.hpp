@@ -1,0 +1,38 @@
+// Measuring a night: target and control alternate start by start (T C C T), every start is stored before the next.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gate/nightly.hpp"
+
+namespace nightgate::nightly {
+
+// One deployment under one scenario, with what its numbers depend on.
+struct Cell {
+  const config::Deployment* deployment;
+  const config::Scenario* scenario;
+  std::string definition;  // hash
+  [[nodiscard]] std::string name() const { return deployment->name + "." + scenario->name; }
+};
+// Every combination that the config asks for; stores the definitions' texts.
+[[nodiscard]] Result<std::vector<Cell>> cells_of(const Parts& parts);
+// One fingerprint of them all and of what is measured beside the target.
+[[nodiscard]] std::string fingerprint(const std::vector<Cell>& cells);
+
+struct Measured {
+  std::vector<measure::Measurement> target, control;
+  std::vector<Failure> failures;  // one per cell at most
+};
+// Measures what is not in `outcome.night`'s run yet. `deadline` is monotonic: cells beyond it fail with "out of time".
+// Errors: the store can't take a measurement, or the user stopped.
+[[nodiscard]] Result<Measured> measure_all(const Parts& parts, const Outcome& outcome, const std::vector<Cell>& cells,
+                                           std::chrono::nanoseconds deadline);
+
+// What the judge gets: per gated metric the median over the starts, the control's beside it; cells that failed and
+// metrics that the last judged night had (under the same definition) and tonight has not are `missing` by name.
+[[nodiscard]] judge::NightInput readings_of(const Outcome& outcome, const std::vector<Cell>& cells,
+                                            const Measured& measured, const std::optional<judge::NightInput>& last);
+
+}  // namespace nightgate::nightly
