@@ -141,7 +141,7 @@ enum class Verdict {
   unfit,                // too noisy to gate; see reason
   environment_suspect,  // the machine, not the code, or they can't be told apart; see reason
   new_level,            // a new level begins (definition or control changed); never trips
-  accepted              // a person accepted the level that begins tonight
+  accepted              // for records of a person's decision; step() never gives it
 };
 enum class TripKind { step, slow, creep };
 std::string_view name(Verdict);
@@ -202,6 +202,7 @@ struct MetricVerdict {
 struct TripGroup {
   NightRef first;
   NightRef last_good;                // newest last_good among the members
+  bool creep = false;                // came slowly: has no night in which it fell, so it is not bisected by itself
   std::vector<std::string> metrics;  // strongest (largest change in units of its noise) first
 };
 
@@ -216,7 +217,8 @@ struct MachineEstimate {
 
 struct NightVerdict {
   NightRef night;
-  bool environment_suspect = false;  // the whole night: nothing of it entered the state
+  bool environment_suspect =
+      false;  // the whole night: nothing of it entered the state (series with a control are still judged)
   std::string reason;
   MachineEstimate machine;
   std::vector<MetricVerdict> metrics;  // tonight's readings in their order, then the missing ones by name

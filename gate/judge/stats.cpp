@@ -1,0 +1,141 @@
+#include "gate/judge/stats.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace nightgate::judge {
+namespace {
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> sorted_copy(std::span<const double> data) {
+  std::vector<double> copy(data.begin(), data.end());
+  std::sort(copy.begin(), copy.end());
+  return copy;
+}
+
+double middle(std::span<const double> ascending) {
+  if (ascending.empty()) return nan;
+  const std::size_t half = ascending.size() / 2;
+  return ascending.size() % 2 == 1 ? ascending[half] : (ascending[half - 1] + ascending[half]) / 2;
+}
+
+// Median of |x - center| of sorted data by walking outwards from the center: no sorting, no copy.
+double middle_distance(std::span<const double> ascending, double center) {
+  const std::size_t n = ascending.size();
+  auto right =
+      static_cast<std::size_t>(std::lower_bound(ascending.begin(), ascending.end(), center) - ascending.begin());
+  std::size_t left = right;  // one past the next on the left
+  double last = 0;
+  double before = 0;
+  for (std::size_t taken = 0; taken <= n / 2; ++taken) {
+    before = last;
+    const bool take_left = right == n || (left > 0 && center - ascending[left - 1] <= ascending[right] - center);
+    last = take_left ? center - ascending[--left] : ascending[right++] - center;
+  }
+  return n % 2 == 1 ? last : (before + last) / 2;
+}
+}  // namespace
+
+double mean(std::span<const double> data) {
+  if (data.empty()) return nan;
+  return std::accumulate(data.begin(), data.end(), 0.0) / static_cast<double>(data.size());
+}
+
+double median(std::span<const double> data) { return middle(sorted_copy(data)); }
+
+double lower_median(std::span<const double> data) {
+  if (data.empty()) return nan;
+  return sorted_copy(data)[(data.size() - 1) / 2];
+}
+
+double mad(std::span<const double> data) {
+  if (data.empty()) return nan;
+  const std::vector<double> ascending = sorted_copy(data);
+  return middle_distance(ascending, middle(ascending));
+}
+
+double quantile_sorted(std::span<const double> ascending, double p) {
+  if (ascending.empty()) return nan;
+  const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double fraction = place - static_cast<double>(below);
+  if (fraction <= 0 || below + 1 >= ascending.size()) return ascending[below];
+  return ascending[below] + fraction * (ascending[below + 1] - ascending[below]);
+}
+
+double quantile(std::span<const double> data, double p) { return quantile_sorted(sorted_copy(data), p); }
+
+double standard_deviation(std::span<const double> data) {
+  if (data.empty()) return nan;
+  if (data.size() == 1) return 0;
+  const double center = mean(data);
+  double sum = 0;
+  for (const double x : data) sum += (x - center) * (x - center);
+  return std::sqrt(sum / static_cast<double>(data.size() - 1));
+}
+
+double lag1_autocorrelation(std::span<const double> data) {
+  if (data.size() < 3) return 0;
+  const double center = mean(data);
+  double all = 0;
+  double neighbours = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    all += (data[i] - center) * (data[i] - center);
+    if (i > 0) neighbours += (data[i] - center) * (data[i - 1] - center);
+  }
+  return all > 0 ? neighbours / all : 0;
+}
+
+double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> differences;
+  differences.reserve(a.size() * b.size());
+  for (const double x : a) {
+    for (const double y : b) differences.push_back(y - x);
+  }
+  return median(differences);
+}
+
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+void SortedRing::push(double value) {
+  if (sorted_.size() < capacity_) {
+    ring_.push_back(value);
+    sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), value), value);
+    return;
+  }
+  if (capacity_ == 0) return;
+  const double leaving = ring_[start_];
+  ring_[start_] = value;
+  start_ = (start_ + 1) % capacity_;
+  // Close the gap of the leaving value and open one for the new value in a single move.
+  auto gap = std::lower_bound(sorted_.begin(), sorted_.end(), leaving);
+  auto place = std::upper_bound(sorted_.begin(), sorted_.end(), value);
+  if (place > gap) {
+    std::move(gap + 1, place, gap);
+    *(place - 1) = value;
+  } else {
+    std::move_backward(place, gap, gap + 1);
+    *place = value;
+  }
+}
+
+void SortedRing::clear() {
+  ring_.clear();
+  sorted_.clear();
+  start_ = 0;
+}
+
+double SortedRing::median() const { return middle(sorted_); }
+
+double SortedRing::mad() const { return sorted_.empty() ? nan : middle_distance(sorted_, middle(sorted_)); }
+
+std::vector<double> SortedRing::values() const {
+  std::vector<double> out;
+  out.reserve(ring_.size());
+  for (std::size_t i = 0; i < ring_.size(); ++i) out.push_back(oldest(i));
+  return out;
+}
+
+}  // namespace nightgate::judge

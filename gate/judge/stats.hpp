@@ -1,0 +1,59 @@
+// Small robust statistics, the same for everybody. Data are never reordered for the caller. Empty input gives NaN.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace nightgate::judge {
+
+// MAD x this = standard deviation for normal noise (1 / quantile of the normal at 3/4).
+inline constexpr double mad_to_sigma = 1.4826022185056018;
+
+double mean(std::span<const double> data);
+double median(std::span<const double> data);
+// The lower of the two middle values where there are two: always one that was measured.
+double lower_median(std::span<const double> data);
+// Median of |x - median|, not scaled.
+double mad(std::span<const double> data);
+// Quantile of type R-7 (linear between order statistics, as R, numpy and spreadsheets do), p in [0, 1].
+double quantile(std::span<const double> data, double p);
+double quantile_sorted(std::span<const double> ascending, double p);
+// Sample standard deviation (n - 1); 0 for one value.
+double standard_deviation(std::span<const double> data);
+// Correlation of neighbours, in the order given; 0 for fewer than three values or no spread.
+double lag1_autocorrelation(std::span<const double> data);
+// Hodges-Lehmann shift: median of all differences b_j - a_i.
+double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b);
+// Probability that a standard normal is below z.
+double normal_cdf(double z);
+
+// The last `capacity` values in order, with the same values sorted beside them: median, quantile and MAD without
+// sorting.
+class SortedRing {
+ public:
+  SortedRing() = default;
+  explicit SortedRing(std::size_t capacity) : capacity_(capacity) {}
+
+  // The oldest value leaves when the ring is full. Values must not be NaN.
+  void push(double value);
+  void clear();
+  std::size_t size() const { return sorted_.size(); }
+  bool empty() const { return sorted_.empty(); }
+  std::size_t capacity() const { return capacity_; }
+  double median() const;  // NaN when empty
+  double mad() const;     // about its own median, not scaled; NaN when empty
+  double quantile(double p) const { return quantile_sorted(sorted_, p); }
+  double min() const { return sorted_.front(); }
+  double max() const { return sorted_.back(); }
+  double oldest(std::size_t i) const { return ring_[(start_ + i) % ring_.size()]; }  // 0 = oldest
+  std::vector<double> values() const;                                                // oldest first
+  std::span<const double> sorted() const { return sorted_; }
+
+ private:
+  std::size_t capacity_ = 0;
+  std::size_t start_ = 0;  // index of the oldest value once the ring is full
+  std::vector<double> ring_;
+  std::vector<double> sorted_;
+};
+
+}  // namespace nightgate::judge
