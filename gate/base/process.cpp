@@ -105,6 +105,12 @@ bool watch(pid_t pid, Stream& out, Stream& err, SteadyClock::time_point deadline
   return true;
 }
 
+Result<Fd> open_output(const fs::path& path, int flags) {
+  Fd opened(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0644));
+  if (!opened) return fail(Code::io, fmt::format("cannot write {}: {}", path.string(), errno_text(errno)));
+  return spawn::lifted(std::move(opened));
+}
+
 SteadyClock::time_point deadline_after(milliseconds timeout) {
   constexpr milliseconds longest = std::chrono::hours(24 * 365);  // larger ones would overflow the clock
   return SteadyClock::now() + std::clamp(timeout, milliseconds::zero(), longest);
@@ -135,12 +141,14 @@ Result<Output> run(const Command& command, milliseconds timeout, std::size_t max
   return Output{in_time ? ending : Ending{TimedOut{}}, out.text.take(), err.text.take(), usage, seconds.count()};
 }
 
-Result<Child> Child::start(const Command& command, const fs::path& log_file) {
-  Fd opened(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
-  if (!opened) return fail(Code::io, fmt::format("cannot write log file {}: {}", log_file.string(), errno_text(errno)));
-  NG_TRY(const Fd log, spawn::lifted(std::move(opened)));
+Result<Child> Child::start(const Command& command, const fs::path& log_file, const fs::path& out_file) {
+  NG_TRY(const Fd log, open_output(log_file, O_APPEND));
+  Fd out;
+  if (!out_file.empty()) {
+    NG_TRY(out, open_output(out_file, O_TRUNC));
+  }
   NG_TRY(const Fd in, spawn::input_of(command));
-  NG_TRY(const pid_t pid, spawn::start(command, {in.get(), log.get(), log.get()}));
+  NG_TRY(const pid_t pid, spawn::start(command, {in.get(), out ? out.get() : log.get(), log.get()}));
   Child child;
   child.pid_ = pid;
   child.log_file_ = log_file;

@@ -71,7 +71,9 @@ struct Output {
 // it with two seconds of grace. Not thread-safe.
 class Child {
  public:
-  [[nodiscard]] static Result<Child> start(const Command& command, const fs::path& log_file);
+  // With `out_file` its stdout goes there (emptied first), and only its stderr into the log.
+  [[nodiscard]] static Result<Child> start(const Command& command, const fs::path& log_file,
+                                           const fs::path& out_file = {});
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   Child(const Child&) = delete;

@@ -54,6 +54,7 @@ struct Definition {
 };
 struct MachineInfo {
   std::string name, machine_class, boot_id, kernel, cpu_model, engine;
+  std::string cgroup;  // "v1", "v2", "hybrid" or "none"
   int cpus = 0;
   bool smt = false;
   std::string broker_cpus, load_cpus;  // as placed
