@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -33,7 +34,10 @@ void set_level(Level level) { max_level = static_cast<int>(level); }
 void hide(std::string_view secret) {
   if (secret.size() < 4) return;
   const std::lock_guard lock(secrets().mutex);
-  secrets().values.emplace_back(secret);
+  auto& values = secrets().values;
+  values.emplace_back(secret);
+  // Longest first: a short secret must not cut a longer one that holds it in two and leave its end to be read.
+  std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
 std::string redact(std::string_view text) {
