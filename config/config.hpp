@@ -1,6 +1,7 @@
 // What to measure: the typed form of nightgate.json. Plain values, copyable, no pointers; loaded once, then read-only.
 // Names ("{broker.url}", "{mongo.host}", "{sha}", "{cpus}", "{state}") inside strings stay as written here and are
-// resolved by gate/measure when a deployment starts; the loader has already checked that each refers to something.
+// resolved by gate/measure when a deployment starts (grammar: names.hpp); the loader has already checked that each
+// refers to something.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ struct ImageSource {
   bool operator==(const ImageSource&) const = default;
 };
 struct ArtifactSource {
-  std::string path;  // "builds/{sha}": a directory per commit; relative to the config file
+  std::string path;  // "builds/{sha}", with {sha} {short} {pr} {n}: a directory per commit; relative to the config file
   bool operator==(const ArtifactSource&) const = default;
 };
 struct BuildSource {
@@ -45,7 +46,8 @@ struct Targets {
 };
 
 struct Repository {
-  fs::path path;    // a checkout or bare repository; empty with url: cloned into the state directory
+  fs::path path;    // a checkout or bare repository, absolute; empty with url: cloned into the state directory
+                    // (both empty: the project has no repository)
   std::string url;  // fetched before each use
   std::string branch = "main";
   std::string token_env;
@@ -113,7 +115,7 @@ struct Node {                        // one program or container of a deployment
 };
 struct Deployment {
   std::string name;
-  std::vector<Node> services;  // started first, in order
+  std::vector<Node> services;  // started first, in order (as written in an array, by name in an object)
   std::vector<Node> brokers;   // the first one gets the load; none: a command-only project
   bool operator==(const Deployment&) const = default;
 };
@@ -138,11 +140,12 @@ struct CommandLoad {
   std::vector<std::string> argv;            // with names; {target} is the target's directory
   std::string format = "json";              // a name known to gate/formats (load.hpp)
   std::map<std::string, std::string> pick;  // metric -> JSON pointer or regular expression, for those two formats
+                                            // (each of them then stands in Scenario::metrics too)
   double timeout_seconds = 600;
   bool operator==(const CommandLoad&) const = default;
 };
 struct MetricInfo {
-  std::string unit;
+  std::string unit;  // of a wrk or open load's metric: empty = keep its own unit and direction, only `gated` counts
   Better better = Better::higher;
   bool gated = true;  // false: recorded and shown, never judged
   bool operator==(const MetricInfo&) const = default;

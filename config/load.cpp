@@ -1,0 +1,133 @@
+// From the file's text to a checked Config. Each part has its own load_*.cpp; here they come together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "config/fields.hpp"
+#include "gate/base/log.hpp"
+
+namespace nightgate::config {
+namespace {
+
+constexpr std::size_t max_config_bytes = 1U << 20U;
+
+// Everything that is wrong with a config is the user's to mend, whatever the leaf called it.
+tl::unexpected<Error> as_usage(Error error) {
+  error.code = Code::usage;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+void project_fields(Fields& fields, Config& config) {
+  fields.require("project", "a name for the project");
+  fields.text("project", config.project);
+  if (fields.ok() && !is_plain_name(config.project)) fields.wrong("project", "a name of letters, digits, '_' and '-'");
+  config.state = default_state_directory() / config.project;
+  fields.file("state", config.state, config.directory);
+  fields.text("engine", config.engine);
+  if (!config.engine.empty() && !config.engine.starts_with("unix:///")) {
+    fields.wrong("engine", "a socket such as \"unix:///var/run/docker.sock\" (leave it out to use plain processes)");
+  }
+  fields.text_map("aliases", config.aliases);
+}
+
+bool all_commands(const std::vector<Scenario>& scenarios) {
+  return std::ranges::all_of(scenarios, [](const Scenario& s) { return std::holds_alternative<CommandLoad>(s.load); });
+}
+
+void measured_fields(Fields& fields, Config& config) {
+  fields.each_member("deployments", [&](const std::string& name, const JsonReader& value) -> Status {
+    if (!is_plain_name(name))
+      return fail(Code::usage, value.path() + ": a deployment's name is made of letters, digits, '_' and '-'");
+    Deployment& deployment = config.deployments.emplace_back();
+    deployment.name = name;
+    return load_deployment(value, deployment, config.directory);
+  });
+  fields.require("scenarios", "at least one scenario by name");
+  fields.each_member("scenarios", [&](const std::string& name, const JsonReader& value) -> Status {
+    if (!is_plain_name(name))
+      return fail(Code::usage, value.path() + ": a scenario's name is made of letters, digits, '_' and '-'");
+    Scenario& scenario = config.scenarios.emplace_back();
+    scenario.name = name;
+    return load_scenario(value, scenario, config.directory);
+  });
+  if (fields.ok() && config.scenarios.empty()) fields.wrong("scenarios", "at least one scenario by name");
+  if (!config.deployments.empty()) return;
+  if (fields.has("deployments") || !all_commands(config.scenarios)) {
+    fields.wrong("deployments", "at least one deployment by name (only scenarios of kind \"command\" can do without)");
+  }
+  config.deployments.push_back({"default", {}, {}});
+}
+
+Result<Config> decode(const nlohmann::json& json, const fs::path& directory, const std::string& root) {
+  Config config;
+  config.directory = directory;
+  Fields fields(JsonReader(json, root), "config");
+  project_fields(fields, config);
+  fields.with("repository", [&](const JsonReader& field) { return load_repository(field, config); });
+  fields.with("targets", [&](const JsonReader& field) { return load_targets(field, config); });
+  fields.with("machine", [&](const JsonReader& field) { return load_machine(field, config); });
+  measured_fields(fields, config);
+  NG_CHECK(fields.status());
+  NG_CHECK(load_rules(fields.reader(), config));
+  NG_CHECK(load_store(fields.reader(), config));
+  fields.with("report", [&](const JsonReader& field) { return load_report(field, config); });
+  NG_CHECK(fields.status());
+  NG_CHECK(check_references(config, root));
+  return config;
+}
+
+}  // namespace
+
+const Deployment* Config::find_deployment(std::string_view name) const {
+  const auto found = std::ranges::find(deployments, name, &Deployment::name);
+  return found == deployments.end() ? nullptr : &*found;
+}
+
+const Scenario* Config::find_scenario(std::string_view name) const {
+  const auto found = std::ranges::find(scenarios, name, &Scenario::name);
+  return found == scenarios.end() ? nullptr : &*found;
+}
+
+Result<Config> parse(std::string_view text, const fs::path& directory, std::string_view name) {
+  const std::string root = std::string(name) + ": $";
+  auto json = parse_json(text, {.bytes = max_config_bytes, .depth = 32, .comments = true});
+  if (!json) {
+    json.error().message = root + ": " + json.error().message;
+    return as_usage(json.error());
+  }
+  auto config = decode(*json, fs::absolute(directory).lexically_normal(), root);
+  if (!config) return as_usage(config.error());
+  return config;
+}
+
+Result<Config> load(const fs::path& file) {
+  const auto text = read_file(file, max_config_bytes);
+  if (!text && text.error().code == Code::not_found) {
+    return fail(Code::usage, fmt::format("there is no config at {}; name one with --config FILE, or write a first one "
+                                         "with \"nightgate init\"",
+                                         file.string()));
+  }
+  if (!text && text.error().code == Code::bad_data) {
+    return fail(Code::usage, fmt::format("{}: $: a config has at most {} bytes: {}", file.string(), max_config_bytes,
+                                         text.error().message));
+  }
+  if (!text) return tl::unexpected<Error>(text.error());
+  return parse(*text, fs::absolute(file).parent_path(), file.filename().string());
+}
+
+Result<std::string> secret_from_environment(std::string_view variable) {
+  const std::string name(variable);
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') {
+    return fail(Code::denied,
+                fmt::format("the environment variable {} is not set, and the config says that a secret is "
+                            "in it; set it (systemd: in the unit's EnvironmentFile)",
+                            name));
+  }
+  log::hide(value);
+  return std::string(value);
+}
+
+}  // namespace nightgate::config
