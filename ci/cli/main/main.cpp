@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "ci/cli/cli.hpp"
+
+int main(int argc, char** argv) { return nightgate::cli::run(argc, argv); }

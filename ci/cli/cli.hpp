@@ -1,0 +1,73 @@
+// The program. The only room that wires the others together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gate/base/result.hpp"
+
+namespace nightgate::cli {
+
+// What was typed. One plain struct for all verbs; each verb reads its own fields.
+struct Options {
+  std::string verb;
+  std::string config = "nightgate.json";
+  bool json = false;
+  bool quiet = false;
+
+  std::vector<std::string> positional;  // targets, files, metric, night ...
+  std::string good, bad, metric, reason, label, note, format, output, machine, since, who, why, verdict, key;
+  std::string strategy = "full", drift, action, host;
+  std::vector<std::string> scenarios;
+  std::int64_t trip = 0, resume = 0, attempt_of = 0, night = 0, id = 0;
+  double max_minutes = 0;  // 0: from the config
+  double error = 0, min_change = 0;
+  int max_measurements = 0, pairs = 0, min_pairs = 0, limit = 60, starts = 0;
+  bool force = false, all = false, changes = false, noise = false, record = false, yes = false, strict = false;
+  std::string explain;
+
+  // simulate
+  int merges = 64, runs = 200, culprits = 1, machines = 1, interior = 3;
+  double effect = 0.3, noise_sd = 0.05, outliers = 0, image_effect = 0, missing = 0, slow_noise = 1;
+  std::uint64_t seed = 1;
+
+  std::vector<std::string> command_line;  // as typed, for records
+};
+
+// Parses, runs the verb, turns an error into text and an exit code (table in the README). Never throws.
+int run(int argc, char** argv);
+
+// What parsing ended in: options to run, or an exit code (help printed, usage error told).
+struct Parsed {
+  Options options;
+  bool go = false;
+  int exit_code = 0;
+};
+Parsed parse(int argc, char** argv);
+
+// A verb: returns the exit code, or an error that run() turns into one.
+using Verb = Result<int> (*)(const Options&);
+struct VerbEntry {
+  std::string_view name;
+  Verb verb;
+};
+
+Result<int> verb_init(const Options&);
+Result<int> verb_check(const Options&);
+Result<int> verb_status(const Options&);
+Result<int> verb_measure(const Options&);
+Result<int> verb_nightly(const Options&);
+Result<int> verb_compare(const Options&);
+Result<int> verb_bisect(const Options&);
+Result<int> verb_history(const Options&);
+Result<int> verb_replay(const Options&);
+Result<int> verb_accept(const Options&);
+Result<int> verb_void(const Options&);
+Result<int> verb_undo(const Options&);
+Result<int> verb_simulate(const Options&);
+Result<int> verb_import(const Options&);
+Result<int> verb_export(const Options&);
+Result<int> verb_store(const Options&);
+
+}  // namespace nightgate::cli

@@ -1,0 +1,77 @@
+#include "ci/cli/context.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <csignal>
+
+#include "gate/base/log.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+std::atomic<bool> stop_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
+
+void on_signal(int) { stop_flag = true; }
+
+bool install_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return true;
+}
+
+}  // namespace
+
+bool stop_requested() {
+  static const bool installed = install_handlers();
+  return installed && stop_flag;
+}
+
+Result<config::Config> load_config(const Options& options) { return config::load(options.config); }
+
+Result<store::OpenOptions> store_options(const config::Config& config) {
+  store::OpenOptions open;
+  open.where = config.store;
+  open.state = config.state;
+  if (!config.store_password_env.empty()) {
+    NG_TRY(open.password, config::secret_from_environment(config.store_password_env));
+  }
+  return open;
+}
+
+Result<std::unique_ptr<store::Store>> open_store(const config::Config& config) {
+  NG_TRY(const auto options, store_options(config));
+  return store::open(options);
+}
+
+std::string machine_name(const Options& options, const config::Config& config) {
+  if (!options.machine.empty()) return options.machine;
+  if (!config.machine.name.empty()) return config.machine.name;
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Config& config) {
+  if (config.repository.path.empty() && config.repository.url.empty()) return std::unique_ptr<targets::History>{};
+  return targets::open_history(config);
+}
+
+Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait) {
+  NG_TRY(auto lock, measure::lock_host(fmt::format("nightgate {} of project {}", options.verb, config.project), wait));
+  Bench bench{std::move(lock), {}, {}, {}, {}};
+  NG_TRY(bench.history, open_history_if_any(config));
+  NG_TRY(bench.finder, targets::make_finder(config, bench.history.get()));
+  bench.progress = std::make_unique<LiveProgress>(options.quiet);
+  static_cast<void>(stop_requested());  // from now on Ctrl-C ends cleanly
+  NG_TRY(bench.measurer,
+         measure::make_measurer(config, system_clock(), *bench.progress, [] { return stop_requested(); }));
+  return bench;
+}
+
+}  // namespace nightgate::cli

@@ -1,0 +1,37 @@
+// What most verbs need, opened in one place: config, repository, targets, measurer, store, the stop signal.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "ci/cli/cli.hpp"
+#include "ci/cli/output.hpp"
+#include "config/config.hpp"
+#include "gate/measure/measurement.hpp"
+#include "gate/targets/target.hpp"
+#include "store/open.hpp"
+
+namespace nightgate::cli {
+
+[[nodiscard]] Result<config::Config> load_config(const Options& options);
+// True once SIGINT or SIGTERM came. Installs the handlers at the first call.
+[[nodiscard]] bool stop_requested();
+
+[[nodiscard]] Result<store::OpenOptions> store_options(const config::Config& config);
+[[nodiscard]] Result<std::unique_ptr<store::Store>> open_store(const config::Config& config);
+// This machine's name as the store knows it; the option --machine where given.
+[[nodiscard]] std::string machine_name(const Options& options, const config::Config& config);
+
+// The measuring side of a verb. Holds the host's lock for its lifetime.
+struct Bench {
+  FileLock lock;
+  std::unique_ptr<targets::History> history;  // null where the project has no repository
+  std::unique_ptr<targets::Finder> finder;
+  std::unique_ptr<LiveProgress> progress;
+  std::unique_ptr<measure::Measurer> measurer;
+};
+// wait: how long to wait for another nightgate on this host.
+[[nodiscard]] Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait);
+[[nodiscard]] Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Config& config);
+
+}  // namespace nightgate::cli

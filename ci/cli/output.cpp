@@ -1,0 +1,123 @@
+#include "ci/cli/output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "gate/base/json.hpp"
+#include "gate/base/log.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+std::string with_thousands(std::string digits) {
+  const auto point = digits.find('.');
+  auto end = point == std::string::npos ? digits.size() : point;
+  const std::size_t first = digits[0] == '-' ? 1 : 0;
+  while (end > first + 3) {
+    end -= 3;
+    digits.insert(end, ",");
+  }
+  return digits;
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_json(const Options& options, const nlohmann::json& document) {
+  nlohmann::ordered_json out;
+  out["schema"] = "nightgate-" + options.verb + "/1";
+  for (const auto& [key, value] : document.items()) out[key] = value;
+  print(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+int tell_error(const Options& options, const Error& error) {
+  const int code = exit_code(error.code);
+  log::error("nightgate " + options.verb + ": " + error.text());
+  if (options.json) {
+    const nlohmann::json document = {{"schema", "nightgate-error/1"},
+                                     {"verb", options.verb},
+                                     {"error", log::redact(error.text())},
+                                     {"exit_code", code}};
+    print(dump_json(document) + "\n");
+  }
+  return code;
+}
+
+std::string figure(double value) {
+  if (!std::isfinite(value)) return "unknown";
+  if (value == 0) return "0";
+  const int digits = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
+  const int decimals = std::max(0, 3 - digits);
+  return with_thousands(fmt::format("{:.{}f}", value, std::min(decimals, 9)));
+}
+
+std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:+.1f} %", 100 * share) : "unknown"; }
+
+nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+
+std::string clean(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return out;
+}
+
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
+bool colour_wanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return stdout_is_terminal() && (no_color == nullptr || *no_color == '\0');
+}
+
+LiveProgress::LiveProgress(bool quiet) : terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet) {}
+LiveProgress::~LiveProgress() { clear(); }
+
+void LiveProgress::clear() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+  shown_ = false;
+}
+
+void LiveProgress::step(std::string_view what) {
+  if (quiet_) return;
+  what_ = what;
+  if (!terminal_) return;
+  std::fprintf(stderr, "\r\x1b[K%s", clean(what_).c_str());
+  shown_ = true;
+}
+
+void LiveProgress::rate(double value, std::chrono::seconds left) {
+  if (quiet_ || !terminal_) return;
+  std::fprintf(stderr, "\r\x1b[K%s: %s, %lld s left", clean(what_).c_str(), figure(value).c_str(),
+               static_cast<long long>(left.count()));
+  shown_ = true;
+}
+
+void LiveProgress::done(const measure::Measurement& m) {
+  clear();
+  if (quiet_) return;
+  const auto* shown = m.shown();
+  std::string line = fmt::format("  {}.{} start {}: ", m.deployment, m.scenario, m.start + 1);
+  if (shown == nullptr) {
+    line += "no verdict: " + m.no_verdict;
+  } else {
+    bool first = true;
+    for (const auto& sample : shown->samples) {
+      const auto info = m.metrics.find(sample.metric);
+      if (info == m.metrics.end() || !info->second.gated) continue;
+      line += fmt::format("{}{} {} {}", first ? "" : ", ", sample.metric, figure(sample.value), info->second.unit);
+      first = false;
+    }
+  }
+  log::info(line);
+}
+
+}  // namespace nightgate::cli

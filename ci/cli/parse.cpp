@@ -1,0 +1,203 @@
+// The command line. CLI11 is heavy and has exit codes of its own: it stays in this file.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "ci/cli/cli.hpp"
+#include "gate/base/json.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+constexpr int usage_error = 2;
+
+class Builder {
+ public:
+  Builder(CLI::App& app, Options& options) : app_(app), o_(options) {}
+
+  void build() {
+    measuring();
+    judging();
+    keeping();
+  }
+
+ private:
+  CLI::App* verb(const char* name, const char* does, const char* example, bool config = true) {
+    auto* sub = app_.add_subcommand(name, does);
+    if (config) sub->add_option("--config", o_.config, "configuration file (default nightgate.json)");
+    sub->add_flag("--json", o_.json, "one JSON document on stdout, nothing else there");
+    sub->add_flag("--quiet", o_.quiet, "no progress on stderr, warnings and errors only");
+    sub->footer(std::string("Example:\n  ") + example);
+    sub->callback([this, name] { o_.verb = name; });
+    return sub;
+  }
+
+  void measuring() {
+    auto* init = verb("init", "write a commented starting config from what is found here", "nightgate init");
+    init->add_flag("--force", o_.force, "replace an existing file");
+
+    auto* check =
+        verb("check", "say whether config, engine, repository, store and machine are ready", "nightgate check");
+    check->add_flag("--noise", o_.noise, "measure one target against itself: what can this machine see?");
+    check->add_option("--minutes", o_.max_minutes, "time for --noise (default 10)")->check(CLI::Range(0.1, 1440.0));
+
+    auto* measure = verb("measure", "measure one target once, as JSON for other programs; needs no store",
+                         "nightgate measure builds/5d2f01c --scenario create --json");
+    measure->add_option("target", o_.positional, "commit, image reference, directory, merge-base or last-release")
+        ->required()
+        ->expected(1);
+    measure->add_option("--scenario", o_.scenarios, "only this scenario (may be repeated)");
+    measure->add_option("--starts", o_.starts, "fresh starts of each (default 1)")->check(CLI::Range(1, 1000));
+
+    auto* night =
+        verb("nightly", "the night: measure the newest target, judge it, bisect what tripped", "nightgate nightly");
+    night->add_flag("--force", o_.force, "measure although nothing is new");
+    night->add_option("--attempt-of", o_.attempt_of, "measure that night once more")->check(CLI::PositiveNumber);
+
+    auto* compare = verb("compare", "did this change make it slower? base against head in interleaved pairs",
+                         "nightgate compare merge-base HEAD");
+    compare->add_option("targets", o_.positional, "BASE HEAD [MORE...]")->required()->expected(2, 9);
+    compare->add_option("--pairs", o_.pairs, "at most this many pairs")->check(CLI::Range(1, 10000));
+    compare->add_option("--max-minutes", o_.max_minutes, "stop after this time")->check(CLI::Range(0.01, 100000.0));
+    compare->add_option("--scenario", o_.scenarios, "only this scenario (may be repeated)");
+    compare->add_option("--label", o_.label, "name of what was tried, for the ledger");
+    compare->add_option("--note", o_.note, "what was tried, in words");
+    compare->add_flag("--record", o_.record, "keep an entry in the ledger (needs the store)");
+
+    auto* bisect = verb("bisect", "name the merge that made a metric slower",
+                        "nightgate bisect --good v1.4 --bad main --metric default.create.rate");
+    bisect->add_option("--good", o_.good, "commit, tag or date that was fast, or last-good");
+    bisect->add_option("--bad", o_.bad, "commit, tag or date that is slow");
+    bisect->add_option("--metric", o_.metric, "deployment.scenario.metric");
+    bisect->add_option("--trip", o_.trip, "bisect this trip")->check(CLI::PositiveNumber);
+    bisect->add_option("--resume", o_.resume, "go on with this bisect")->check(CLI::PositiveNumber);
+    bisect->add_option("--max-minutes", o_.max_minutes, "stop after this time; --resume goes on")
+        ->check(CLI::Range(0.01, 100000.0));
+    bisect->add_option("--max-measurements", o_.max_measurements, "stop after this many fresh starts")
+        ->check(CLI::Range(1, 1000000));
+    bisect->add_option("--error", o_.error, "probability of a wrong name that is allowed (default 0.01)")
+        ->check(CLI::Range(0.0001, 0.5));
+    bisect->add_flag("--force-search", o_.force,
+                     "skip measuring whether the ends still differ; the answer is marked unverified");
+    bisect->add_flag("--all", o_.all, "go on to further culprits when the first explains only part");
+
+    auto* simulate = verb("simulate", "how many measurements a bisect needs, and how often it is right",
+                          "nightgate simulate --merges 64 --effect 0.3 --noise 0.1 --runs 500", false);
+    simulate->add_option("--merges", o_.merges, "merges in the range")->check(CLI::Range(1, 4096));
+    simulate->add_option("--effect", o_.effect, "shift of the log at the culprit")->check(CLI::Range(0.0, 10.0));
+    simulate->add_option("--noise", o_.noise_sd, "sd of the log of one measurement")->check(CLI::Range(0.0001, 10.0));
+    simulate->add_option("--drift", o_.drift, "walk, jump or trend")->check(CLI::IsMember({"walk", "jump", "trend"}));
+    simulate->add_option("--outliers", o_.outliers, "share of measurements that are wild")->check(CLI::Range(0.0, 1.0));
+    simulate->add_option("--image-effect", o_.image_effect, "every image's own offset, as a share of the effect")
+        ->check(CLI::Range(0.0, 10.0));
+    simulate->add_option("--slow-noise", o_.slow_noise, "noise of slow targets relative to fast ones")
+        ->check(CLI::Range(0.1, 10.0));
+    simulate->add_option("--missing", o_.missing, "share of merges without a target")->check(CLI::Range(0.0, 0.95));
+    simulate->add_option("--culprits", o_.culprits, "0, 1 or 2")->check(CLI::Range(0, 2));
+    simulate->add_option("--machines", o_.machines, "machines that measure side by side")->check(CLI::Range(1, 64));
+    simulate->add_option("--interior", o_.interior, "interior merges a block")->check(CLI::Range(1, 15));
+    simulate->add_option("--error", o_.error, "probability of a wrong name that is allowed (default 0.01)")
+        ->check(CLI::Range(0.0001, 0.5));
+    simulate->add_option("--max-measurements", o_.max_measurements, "budget of one bisect")
+        ->check(CLI::Range(1, 1000000));
+    simulate->add_option("--strategy", o_.strategy, "full (the shipped search), halving1, halving3 or halving5")
+        ->check(CLI::IsMember({"full", "halving1", "halving3", "halving5"}));
+    simulate->add_option("--runs", o_.runs, "simulated bisects")->check(CLI::Range(1, 1000000));
+    simulate->add_option("--seed", o_.seed, "the same seed gives the same figures");
+  }
+
+  void judging() {
+    auto* status = verb("status", "what is red, suspected or without verdict now, since when, and the next step",
+                        "nightgate status");
+    status->add_option("--machine", o_.machine, "another machine's nights");
+
+    auto* history = verb("history", "the series in the terminal, with nights, verdicts and change points",
+                         "nightgate history default.create.rate --explain 41");
+    history->add_option("metric", o_.positional, "deployment.scenario.metric; none: all of them")->expected(0, 1);
+    history->add_option("--explain", o_.explain, "the numbers behind this night's verdict (sequence number)");
+    history->add_flag("--changes", o_.changes, "change points over the whole series, in hindsight");
+    history->add_option("--limit", o_.limit, "nights shown (default 60)")->check(CLI::Range(1, 100000));
+    history->add_option("--machine", o_.machine, "another machine's nights");
+
+    auto* replay = verb("replay", "run the gate's rules over a recorded history as if night by night",
+                        "nightgate replay history.csv --json");
+    replay->add_option("file", o_.positional, "history in any format that import reads; none: the store")
+        ->expected(0, 1);
+    replay->add_option("--format", o_.format, "of the file, when its name and content don't tell");
+    replay->add_option("--min-change", o_.min_change, "smallest change that matters (default 0.05)")
+        ->check(CLI::Range(0.001, 0.9));
+    replay->add_option("--machine", o_.machine, "this machine of the store");
+
+    auto* accept = verb("accept", "keep a slower figure by decision: the level it has now becomes the level",
+                        "nightgate accept default.create.rate --reason 'checks every write now'");
+    accept->add_option("metric", o_.positional, "deployment.scenario.metric")->required()->expected(1);
+    accept->add_option("--reason", o_.reason, "why, for everybody who reads the report")->required();
+    accept->add_option("--machine", o_.machine, "another machine's nights");
+    auto* void_night =
+        verb("void", "take a night out: it is kept, shown and not judged", "nightgate void 41 --reason 'backup ran'");
+    void_night->add_option("night", o_.night, "its sequence number")->required()->check(CLI::PositiveNumber);
+    void_night->add_option("--reason", o_.reason, "why")->required();
+    void_night->add_option("--machine", o_.machine, "another machine's nights");
+    auto* undo = verb("undo", "take back the last accept or void", "nightgate undo");
+    undo->add_option("--reason", o_.reason, "why");
+    undo->add_option("--machine", o_.machine, "another machine's nights");
+  }
+
+  void keeping() {
+    auto* import =
+        verb("import", "read a recorded history into the store; all of it or nothing", "nightgate import history.csv");
+    import->add_option("file", o_.positional, "CSV, JSON lines, data.js, Google Benchmark, hyperfine, k6, ...")
+        ->required()
+        ->expected(1);
+    import->add_option("--format", o_.format, "of the file, when its name and content don't tell");
+    import->add_option("--machine", o_.machine, "machine name for rows that have none");
+    auto* exporting = verb("export", "write the store's history as CSV or JSON lines", "nightgate export history.csv");
+    exporting->add_option("file", o_.positional, "file to write; - for stdout")->required()->expected(1);
+    exporting->add_option("--format", o_.format, "csv or jsonl (default: by the file's name)");
+    exporting->add_option("--machine", o_.machine, "only this machine's nights");
+    auto* store = verb("store", "the database: status, migrate, backup, restore", "nightgate store status");
+    store->add_option("action", o_.action, "status, migrate, backup or restore")
+        ->required()
+        ->check(CLI::IsMember({"status", "migrate", "backup", "restore"}));
+    store->add_option("file", o_.positional, "file of backup and restore")->expected(0, 1);
+  }
+
+  CLI::App& app_;
+  Options& o_;
+};
+
+void suggest_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const auto* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  std::string hint;
+  for (const auto& name : near_matches(argv[1], names)) hint += (hint.empty() ? "" : ", ") + name;
+  if (!hint.empty()) std::fprintf(stderr, "did you mean: %s?\n", hint.c_str());
+}
+
+}  // namespace
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  CLI::App app{"nightgate: a performance-regression gate for servers", "nightgate"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("nightgate ") + NIGHTGATE_VERSION);
+  app.footer(
+      "Exit codes: 0 nothing red, 1 confirmed regression, 2 wrong usage or config, 3 could not measure,\n"
+      "4 no verdict, 5 internal error. Each verb has --help with an example.");
+  Builder(app, parsed.options).build();
+  parsed.options.command_line.assign(argv + 1, argv + argc);
+  try {
+    app.parse(argc, argv);
+    parsed.go = true;
+  } catch (const CLI::ParseError& e) {
+    const bool help = e.get_exit_code() == 0;
+    app.exit(e, help ? std::cout : std::cerr, std::cerr);
+    if (!help) suggest_verb(app, argc, argv);
+    parsed.exit_code = help ? 0 : usage_error;
+  }
+  return parsed;
+}
+
+}  // namespace nightgate::cli
