@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bisect/session/session.hpp"
+#include "ci/cli/bisect_watch.hpp"
+#include "ci/cli/context.hpp"
+#include "ci/cli/night_view.hpp"
+#include "gate/base/json.hpp"
+#include "gate/base/log.hpp"
+#include "gate/nightly.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+// The night starts a bisect through this; the session does the rest.
+class NightBisect final : public nightly::Bisecting {
+ public:
+  NightBisect(const config::Config& config, const Bench& bench, store::Store& store, bool quiet)
+      : config_(config), bench_(bench), store_(store), watch_(quiet) {}
+
+  Result<std::string> bisect(const store::TripGroup& group, std::chrono::nanoseconds night_ends) override {
+    log::notice(fmt::format("bisecting trip {}: {}", group.id, group.trips.front().metric));
+    const auto own_limit = system_clock().monotonic() + std::chrono::minutes(config_.bisect.max_minutes);
+    const session::Parts parts{config_, *bench_.history, *bench_.finder, *bench_.measurer,
+                               store_,  system_clock(),  watch_,         [] { return stop_requested(); }};
+    session::Request request;
+    request.trip = group.id;
+    request.error = config_.bisect.error;
+    request.max_measurements = config_.bisect.max_measurements;
+    NG_TRY(const auto outcome, session::run(parts, request, std::min(own_limit, night_ends)));
+    return session::one_sentence(outcome);
+  }
+
+ private:
+  const config::Config& config_;
+  const Bench& bench_;
+  store::Store& store_;
+  BisectWatch watch_;
+};
+
+class NightTelling final : public nightly::Telling {
+ public:
+  explicit NightTelling(LiveProgress& progress) : progress_(progress) {}
+  void step(std::string_view what) override { progress_.step(what); }
+
+ private:
+  LiveProgress& progress_;
+};
+
+}  // namespace
+
+Result<int> verb_nightly(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
+  NG_TRY(const auto store, open_store(config));
+  NightBisect bisecting(config, bench, *store, options.quiet);
+  NightTelling telling(*bench.progress);
+  const nightly::Parts parts{
+      config,      bench.history.get(), *bench.finder, *bench.measurer, *store,
+      store.get(), system_clock(),      bisecting,     telling,         [] { return stop_requested(); }};
+  NG_TRY(const auto outcome, nightly::run(parts, {options.force, options.attempt_of}));
+  bench.progress->clear();
+  if (options.json) {
+    print_json(options, night_json(outcome));
+  } else {
+    print(night_text(outcome));
+  }
+  return outcome.exit_code();
+}
+
+}  // namespace nightgate::cli
