@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ci/cli/compare_view.hpp"
+#include "ci/cli/context.hpp"
+#include "gate/base/json.hpp"
+#include "gate/base/log.hpp"
+#include "gate/records/records.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+class Watch final : public compare::Observer {
+ public:
+  Watch(LiveProgress& progress, bool quiet) : progress_(progress), quiet_(quiet) {}
+  void measured(const compare::Step& step) override {
+    progress_.clear();
+    if (quiet_) return;
+    if (!step.failure.empty()) log::warning(fmt::format("{}: {}", step.arm == 0 ? "base" : "head", step.failure));
+  }
+  void round(int rounds, const std::vector<compare::ArmOutcome>& heads) override {
+    progress_.clear();
+    if (quiet_) return;
+    for (const auto& head : heads) {
+      int open = 0;
+      for (const auto& m : head.metrics) open += m.result.verdict == judge::PairVerdict::no_verdict ? 1 : 0;
+      log::info(fmt::format("pair {}: {} of {} metrics decided", rounds, static_cast<int>(head.metrics.size()) - open,
+                            head.metrics.size()));
+    }
+  }
+
+ private:
+  LiveProgress& progress_;
+  bool quiet_;
+};
+
+int exit_code_of(judge::PairVerdict verdict) {
+  if (verdict == judge::PairVerdict::worse) return 1;
+  return verdict == judge::PairVerdict::no_verdict ? 4 : 0;
+}
+
+// What was tried stays findable: the run with its result, and an entry in the ledger.
+Status record(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
+              const compare::Outcome& outcome) {
+  NG_TRY(const auto store, open_store(config));
+  const auto uuid = make_uuid();
+  const auto now = system_clock().now();
+  NG_CHECK(store->put_machine(records::to_row(machine)));
+  NG_CHECK(store->begin_run(records::new_run(config, store::RunKind::compare, machine, uuid, now)));
+  for (const auto& arm : outcome.arms) NG_CHECK(store->put_target(config.project, records::to_row(arm, nullptr)));
+  const auto document = dump_json(compare_json(outcome));
+  NG_CHECK(store->finish_run(uuid, store::RunState::done, now, document));
+  store::LedgerEntry entry;
+  entry.project = config.project;
+  entry.run = uuid;
+  entry.label = options.label.empty() ? outcome.arms.back().label : options.label;
+  entry.note = options.note;
+  entry.at = now;
+  entry.base = outcome.arms.front().label;
+  entry.head = outcome.arms.back().label;
+  entry.result = document;
+  entry.verdict = "candidate";
+  NG_TRY(const auto id, store->put_ledger(entry));
+  log::info(fmt::format("recorded as ledger entry {}", id));
+  return {};
+}
+
+}  // namespace
+
+Result<int> verb_compare(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
+  NG_TRY(const auto machine, bench.measurer->machine());
+  NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
+  std::vector<targets::Target> arms;
+  for (const auto& reference : options.positional) {
+    NG_TRY(auto target, bench.finder->parse(reference));
+    NG_CHECK(bench.finder->prepare(target));
+    arms.push_back(std::move(target));
+  }
+  compare::Options how;
+  how.max_pairs = options.pairs > 0 ? options.pairs : config.compare.max_pairs;
+  how.max_minutes = options.max_minutes > 0 ? options.max_minutes : config.compare.max_minutes;
+  how.rules.min_change = config.gate.min_change;
+  how.scenarios = options.scenarios;
+  Watch watch(*bench.progress, options.quiet);
+  NG_TRY(const auto outcome, compare::run(config, arms, how, *bench.measurer, system_clock(), watch));
+  bench.progress->clear();
+  if (options.record || !options.label.empty()) NG_CHECK(record(options, config, machine, outcome));
+  if (options.json) {
+    print_json(options, compare_json(outcome));
+  } else {
+    print(compare_text(outcome));
+  }
+  // Base differing from itself is the machine's fault (3), everything else undecided is no verdict (4).
+  return outcome.aa_complaint.empty() ? exit_code_of(outcome.verdict()) : 3;
+}
+
+}  // namespace nightgate::cli

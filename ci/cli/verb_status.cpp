@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ci/cli/context.hpp"
+#include "ci/cli/night_view.hpp"
+#include "gate/judge/gate.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int nights_looked_at = 14;
+
+struct Status {
+  std::string machine;
+  std::vector<store::Night> nights;  // newest first
+  std::vector<store::Verdict> verdicts;
+  std::vector<store::TripGroup> trips;
+  std::vector<store::Bisect> unfinished;
+};
+
+std::string_view name(store::NightState state) {
+  switch (state) {
+    case store::NightState::measuring:
+      return "measuring or interrupted";
+    case store::NightState::measured:
+      return "measured, not judged";
+    case store::NightState::judged:
+      return "judged";
+    case store::NightState::no_verdict:
+      return "no verdict";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> next_steps(const Status& s) {
+  std::vector<std::string> out;
+  if (s.nights.empty()) out.emplace_back("run `nightgate nightly` for the first night");
+  for (const auto& group : s.trips) {
+    if (group.answer.empty()) {
+      out.push_back(
+          fmt::format("trip {} has no culprit yet: the next night bisects it, or run `nightgate bisect --trip {}`",
+                      group.id, group.id));
+    } else {
+      out.push_back(fmt::format("trip {}: repair it (two good nights close it), or `nightgate accept {} --reason ...`",
+                                group.id, group.trips.front().metric));
+    }
+  }
+  for (const auto& b : s.unfinished)
+    out.push_back(fmt::format("bisect {} is not finished: `nightgate bisect --resume {}`", b.id, b.id));
+  for (const auto& v : s.verdicts) {
+    if (v.verdict == judge::name(judge::Verdict::suspect)) {
+      out.push_back(v.metric + " is suspect: the next night decides");
+    }
+  }
+  return out;
+}
+
+json to_json(const Status& s) {
+  json out = {{"machine", s.machine},     {"nights", json::array()},     {"red", json::array()},
+              {"suspect", json::array()}, {"no_verdict", json::array()}, {"warming_up", json::array()},
+              {"unfit", json::array()},   {"next", next_steps(s)}};
+  for (const auto& n : s.nights) {
+    out["nights"].push_back({{"night", n.sequence},
+                             {"started", to_rfc3339(n.started)},
+                             {"state", name(n.state)},
+                             {"reason", n.reason},
+                             {"environment_suspect", n.environment},
+                             {"target", n.target ? json(n.target->label) : json()},
+                             {"voided", n.voided}});
+  }
+  for (const auto& group : s.trips) out["red"].push_back(trip_json(group));
+  for (const auto& v : s.verdicts) {
+    const json row = {{"metric", v.metric},
+                      {"verdict", v.verdict},
+                      {"change", number_or_null(v.change)},
+                      {"reason", v.reason},
+                      {"since", v.suspect_since ? json(*v.suspect_since) : json()},
+                      {"nights_left", v.nights_left}};
+    if (v.verdict == "suspect") out["suspect"].push_back(row);
+    if (v.verdict == "no_verdict" || v.verdict == "environment_suspect") out["no_verdict"].push_back(row);
+    if (v.verdict == "warming_up") out["warming_up"].push_back(row);
+    if (v.verdict == "unfit") out["unfit"].push_back(row);
+  }
+  return out;
+}
+
+std::string to_text(const Status& s) {
+  std::string out;
+  if (s.nights.empty()) {
+    out = fmt::format("machine {}: no night yet\n", s.machine);
+  } else {
+    const auto& n = s.nights.front();
+    out = clean(fmt::format("machine {}: last night {} ({}), {}{}", s.machine, n.sequence, to_rfc3339(n.started),
+                            name(n.state), n.reason.empty() ? "" : ": " + n.reason)) +
+          "\n";
+  }
+  out += s.trips.empty() ? "nothing red\n" : fmt::format("RED: {} trip groups\n", s.trips.size());
+  for (const auto& group : s.trips) out += trip_text(group);
+  int warming = 0;
+  for (const auto& v : s.verdicts) {
+    if (v.verdict == "warming_up") ++warming;
+    if (v.verdict != "suspect" && v.verdict != "no_verdict" && v.verdict != "environment_suspect" &&
+        v.verdict != "unfit")
+      continue;
+    out +=
+        clean(fmt::format("  {:<20} {} {}{}{}", v.verdict, v.metric, std::isfinite(v.change) ? percent(v.change) : "",
+                          v.suspect_since ? fmt::format(" since night {}", *v.suspect_since) : "",
+                          v.reason.empty() ? "" : "  " + v.reason)) +
+        "\n";
+  }
+  if (warming > 0) out += fmt::format("  {} metrics are warming up\n", warming);
+  for (const auto& n : s.nights) {
+    if (n.state == store::NightState::no_verdict)
+      out += clean(fmt::format("  night {} without verdict: {}", n.sequence, n.reason)) + "\n";
+  }
+  for (const auto& step : next_steps(s)) out += "next: " + clean(step) + "\n";
+  return out;
+}
+
+}  // namespace
+
+Result<int> verb_status(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto store, open_store(config));
+  Status s;
+  s.machine = machine_name(options, config);
+  NG_TRY(s.nights, store->nights(config.project, s.machine, store::newest, nights_looked_at));
+  NG_TRY(const auto last, store->last_judged(config.project, s.machine));
+  if (last) {
+    NG_TRY(s.verdicts, store->verdicts(config.project, s.machine, last->sequence));
+  }
+  NG_TRY(s.trips, store->open_trips(config.project));
+  NG_TRY(const auto bisects, store->bisects(config.project, 20));
+  for (const auto& b : bisects) {
+    if (b.state == store::BisectState::running) s.unfinished.push_back(b);
+  }
+  if (options.json) {
+    print_json(options, to_json(s));
+  } else {
+    print(to_text(s));
+  }
+  return s.trips.empty() ? 0 : 1;
+}
+
+}  // namespace nightgate::cli
