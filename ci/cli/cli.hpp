@@ -55,6 +55,8 @@ struct VerbEntry {
 
 Result<int> verb_init(const Options&);
 Result<int> verb_check(const Options&);
+// check --noise: one target against itself over several starts.
+Result<int> check_noise(const Options&);
 Result<int> verb_status(const Options&);
 Result<int> verb_measure(const Options&);
 Result<int> verb_nightly(const Options&);

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ci/cli/context.hpp"
+#include "gate/base/json.hpp"
+#include "gate/judge/changes.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+using nlohmann::json;
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
+  return 100;
+}
+
+struct View {
+  store::MetricInfo info;
+  std::vector<store::SeriesPoint> points;  // oldest first
+  std::vector<judge::ChangePoint> changes;
+};
+
+// One block character a night, lowest to highest value shown; bad nights in red, gaps as spaces.
+std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t width, bool colour) {
+  static constexpr const char* blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double low = INFINITY, high = -INFINITY;
+  const auto first = points.size() > width ? points.size() - width : 0;
+  for (auto i = first; i < points.size(); ++i) {
+    if (!std::isfinite(points[i].value)) continue;
+    low = std::min(low, points[i].value);
+    high = std::max(high, points[i].value);
+  }
+  std::string out;
+  for (auto i = first; i < points.size(); ++i) {
+    const auto& p = points[i];
+    if (!std::isfinite(p.value)) {
+      out += " ";
+      continue;
+    }
+    const auto level = high > low ? static_cast<std::size_t>(std::lround(7 * (p.value - low) / (high - low))) : 3U;
+    const bool bad = p.red || p.verdict == "suspect" || p.verdict == "trip";
+    out += colour && bad ? std::string("\x1b[31m") + blocks[level] + "\x1b[0m" : blocks[level];
+  }
+  return out;
+}
+
+std::string mark_of(const store::SeriesPoint& p) {
+  if (p.voided) return "void";
+  if (p.verdict.empty()) return "not judged";
+  return p.red && p.verdict != "trip" ? p.verdict + " (red)" : p.verdict;
+}
+
+std::string table(const View& view, const Options& options) {
+  std::string out;
+  const auto shown = std::min(view.points.size(), static_cast<std::size_t>(options.limit));
+  for (auto i = view.points.size() - shown; i < view.points.size(); ++i) {
+    const auto& p = view.points[i];
+    out += clean(fmt::format("  {:>5} {:<20} {:<10} {:>12} {:>8}  {}{}", p.sequence, to_rfc3339(p.started),
+                             p.commit.substr(0, 10), figure(p.value), std::isfinite(p.change) ? percent(p.change) : "",
+                             mark_of(p), p.reason.empty() ? "" : ": " + p.reason)) +
+           "\n";
+  }
+  return out;
+}
+
+std::string changes_text(const View& view) {
+  std::string out;
+  for (const auto& c : view.changes) {
+    const auto& at = view.points[c.index];
+    const auto& before = view.points[c.index == 0 ? 0 : c.index - 1];
+    out += fmt::format("  change {:>8} between night {} ({}) and night {} ({}), confidence {:.1f} %\n",
+                       percent(c.change), before.sequence, before.commit.substr(0, 10), at.sequence,
+                       at.commit.substr(0, 10), 100 * c.confidence);
+  }
+  return out.empty() ? "  no change points\n" : out;
+}
+
+json to_json(const View& view, const Options& options) {
+  json out = {{"metric", view.info.name},
+              {"unit", view.info.unit},
+              {"better", view.info.better == store::Better::higher ? "higher" : "lower"},
+              {"gated", view.info.gated},
+              {"nights", json::array()}};
+  for (const auto& p : view.points) {
+    out["nights"].push_back({{"night", p.sequence},
+                             {"started", to_rfc3339(p.started)},
+                             {"commit", p.commit},
+                             {"value", number_or_null(p.value)},
+                             {"baseline", number_or_null(p.baseline)},
+                             {"change", number_or_null(p.change)},
+                             {"verdict", p.verdict},
+                             {"reason", p.reason},
+                             {"red", p.red},
+                             {"voided", p.voided}});
+  }
+  if (options.changes) {
+    out["changes"] = json::array();
+    for (const auto& c : view.changes) {
+      out["changes"].push_back({{"night", view.points[c.index].sequence},
+                                {"after", view.points[c.index == 0 ? 0 : c.index - 1].sequence},
+                                {"change", c.change},
+                                {"confidence", c.confidence}});
+    }
+  }
+  return out;
+}
+
+std::vector<judge::ChangePoint> changes_of(const View& view) {
+  std::vector<double> values;
+  for (const auto& p : view.points) values.push_back(p.voided ? std::nan("") : p.value);
+  return judge::change_points(values,
+                              view.info.better == store::Better::higher ? judge::Better::higher : judge::Better::lower);
+}
+
+Result<View> view_of(store::Store& store, const config::Config& config, const std::string& machine,
+                     const store::MetricInfo& info, const Options& options) {
+  std::vector<std::string> names{info.name};
+  for (const auto& [old_name, new_name] : config.aliases) {
+    if (new_name == info.name) names.push_back(old_name);
+  }
+  View view{info, {}, {}};
+  NG_TRY(view.points, store.series(config.project, machine, names, 0));
+  if (options.changes) view.changes = changes_of(view);
+  return view;
+}
+
+Result<int> explain(const Options& options, store::Store& store, const config::Config& config,
+                    const std::string& machine) {
+  store::Sequence night = 0;
+  const auto& text = options.explain;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), night);
+  if (error != std::errc{} || end != text.data() + text.size() || night < 1) {
+    return fail(
+        Code::usage,
+        "--explain takes a night's sequence number, as the first column of `nightgate history` shows it; found '" +
+            text + "'");
+  }
+  if (options.positional.empty())
+    return fail(Code::usage, "--explain needs a metric: nightgate history METRIC --explain NIGHT");
+  NG_TRY(const auto verdicts, store.verdicts(config.project, machine, night));
+  const auto row =
+      std::find_if(verdicts.begin(), verdicts.end(), [&](const auto& v) { return v.metric == options.positional[0]; });
+  if (row == verdicts.end())
+    return fail(Code::usage,
+                fmt::format("night {} of machine {} has no verdict about {}", night, machine, options.positional[0]));
+  NG_TRY(const auto numbers, parse_json(row->explanation.empty() ? "{}" : row->explanation));
+  if (options.json) {
+    print_json(options, {{"metric", row->metric},
+                         {"night", night},
+                         {"verdict", row->verdict},
+                         {"reason", row->reason},
+                         {"value", number_or_null(row->value)},
+                         {"baseline", number_or_null(row->baseline)},
+                         {"change", number_or_null(row->change)},
+                         {"numbers", numbers}});
+    return 0;
+  }
+  print(clean(fmt::format("{}, night {}: {}{}", row->metric, night, row->verdict,
+                          row->reason.empty() ? "" : ": " + row->reason)) +
+        "\n");
+  for (const auto& [name, value] : numbers.items())
+    print(clean(fmt::format("  {:<40} {}", name, value.is_string() ? value.get<std::string>() : value.dump())) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+Result<int> verb_history(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto store, open_store(config));
+  const auto machine = machine_name(options, config);
+  if (!options.explain.empty()) return explain(options, *store, config, machine);
+  NG_TRY(auto metrics, store->metrics(config.project));
+  if (!options.positional.empty()) {
+    const auto& wanted = options.positional[0];
+    std::vector<std::string> names;
+    for (const auto& m : metrics) names.push_back(m.name);
+    metrics.erase(std::remove_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name != wanted; }),
+                  metrics.end());
+    if (metrics.empty()) {
+      std::string hint;
+      for (const auto& name : near_matches(wanted, names)) hint += (hint.empty() ? "; did you mean " : ", ") + name;
+      return fail(Code::usage, fmt::format("the store has no metric '{}'{}", wanted, hint));
+    }
+  }
+  json document = {{"machine", machine}, {"metrics", json::array()}};
+  const bool one = !options.positional.empty();
+  for (const auto& info : metrics) {
+    NG_TRY(const auto view, view_of(*store, config, machine, info, options));
+    if (view.points.empty() || (!one && !info.gated)) continue;
+    if (options.json) {
+      document["metrics"].push_back(to_json(view, options));
+      continue;
+    }
+    const auto width = static_cast<std::size_t>(std::max(20, terminal_width() - (one ? 4 : 50)));
+    const auto& last = view.points.back();
+    print(fmt::format("{:<36} {}  {} {} {}\n", info.name, sparkline(view.points, width, colour_wanted()),
+                      figure(last.value), info.unit,
+                      info.better == store::Better::higher ? "(up is better)" : "(down is better)"));
+    if (one) print(table(view, options));
+    if (options.changes) print(changes_text(view));
+  }
+  if (options.json) print_json(options, document);
+  if (!options.json && metrics.empty())
+    print("no metric was measured yet; `nightgate nightly` measures the first night\n");
+  return 0;
+}
+
+}  // namespace nightgate::cli
