@@ -9,6 +9,7 @@ find_package(tl-expected REQUIRED)
 find_package(PostgreSQL REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libgit2 REQUIRED IMPORTED_TARGET libgit2)
+pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 # Implicit conversions of nlohmann/json turn 3.9 into 3 without a word: off everywhere.
 add_compile_definitions(JSON_USE_IMPLICIT_CONVERSIONS=0)
