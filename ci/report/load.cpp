@@ -1,0 +1,77 @@
+// From the store to the models.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ci/report/model.hpp"
+
+namespace nightgate::report {
+namespace {
+
+Result<std::vector<SeriesModel>> series_of(const Source& source, const std::vector<store::MetricInfo>& metrics,
+                                           const std::vector<std::string>& wanted, const std::string& machine,
+                                           store::Sequence last) {
+  std::vector<SeriesModel> out;
+  for (const auto& name : wanted) {
+    const auto info = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == name; });
+    if (info == metrics.end()) continue;
+    SeriesModel model{*info, {}};
+    const auto first = std::max<store::Sequence>(1, last - source.series_nights + 1);
+    NG_TRY(model.points, source.store.series(source.project, machine, {name}, first));
+    out.push_back(std::move(model));
+  }
+  return out;
+}
+
+bool needs_chart(const store::Verdict& v) {
+  return v.red || v.verdict == "suspect" || v.verdict == "trip" || v.verdict == "recovered" || v.verdict == "gain";
+}
+
+}  // namespace
+
+Result<NightModel> load_night(const Source& source, store::Sequence sequence) {
+  NightModel model;
+  model.project = source.project;
+  model.min_change = source.min_change;
+  NG_TRY(auto night, source.store.night(source.project, source.machine, sequence));
+  if (!night) return fail(Code::not_found, fmt::format("machine {} has no night {}", source.machine, sequence));
+  model.night = std::move(*night);
+  NG_TRY(auto run, source.store.run(model.night.run));
+  if (run) model.run = std::move(*run);
+  NG_TRY(model.verdicts, source.store.verdicts(source.project, source.machine, sequence));
+  NG_TRY(model.metrics, source.store.metrics(source.project));
+  NG_TRY(model.measurements, source.store.measurements(model.night.run));
+  NG_TRY(model.open_trips, source.store.open_trips(source.project));
+  std::vector<std::string> wanted;
+  for (const auto& v : model.verdicts) {
+    if (needs_chart(v)) wanted.push_back(v.metric);
+  }
+  NG_TRY(model.series, series_of(source, model.metrics, wanted, source.machine, sequence));
+  return model;
+}
+
+Result<TripModel> load_trip(const Source& source, std::int64_t id) {
+  TripModel model;
+  model.project = source.project;
+  model.min_change = source.min_change;
+  NG_TRY(auto group, source.store.trip(source.project, id));
+  if (!group) return fail(Code::not_found, fmt::format("project {} has no trip {}", source.project, id));
+  model.group = std::move(*group);
+  const auto& g = model.group;
+  NG_TRY(model.first_night, source.store.night(source.project, g.machine, g.first));
+  NG_TRY(model.good_night, source.store.night(source.project, g.machine, g.last_good));
+  NG_TRY(model.trip_night, source.store.night(source.project, g.machine, g.tripped));
+  NG_TRY(const auto metrics, source.store.metrics(source.project));
+  std::vector<std::string> wanted;
+  for (const auto& trip : g.trips) wanted.push_back(trip.metric);
+  NG_TRY(model.series, series_of(source, metrics, wanted, g.machine, g.tripped + source.series_nights / 2));
+  model.answer = g.answer;
+  if (g.bisect != 0) {
+    NG_TRY(model.steps, source.store.bisect_steps(g.bisect));
+    NG_TRY(const auto bisect, source.store.bisect(g.bisect));
+    if (bisect && model.answer.empty()) model.answer = bisect->answer;
+  }
+  return model;
+}
+
+}  // namespace nightgate::report

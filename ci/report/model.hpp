@@ -1,0 +1,64 @@
+// What the reports show, read from the store once; the same model becomes HTML, JSON, Markdown and terminal text.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/base/result.hpp"
+#include "store/store.hpp"
+
+namespace nightgate::report {
+
+struct SeriesModel {
+  store::MetricInfo info;
+  std::vector<store::SeriesPoint> points;  // oldest first
+};
+
+struct NightModel {
+  std::string project;
+  store::Night night;
+  store::Run run;
+  std::vector<store::Verdict> verdicts;
+  std::vector<store::MetricInfo> metrics;
+  std::vector<store::Measurement> measurements;
+  std::vector<store::TripGroup> open_trips;  // of the project, as of now
+  std::vector<SeriesModel> series;           // of the metrics that are red or suspect
+  double min_change = 0.05;
+};
+
+struct TripModel {
+  std::string project;
+  store::TripGroup group;
+  std::optional<store::Night> first_night, good_night, trip_night;
+  std::vector<SeriesModel> series;  // of the group's metrics
+  std::vector<store::BisectStep> steps;
+  std::string answer;                // JSON of the bisect, also of an unfinished one; empty: none
+  std::vector<std::string> remarks;  // shown at the end: how the nights were made and the like
+  double min_change = 0.05;
+};
+
+struct Source {
+  store::Store& store;
+  std::string project, machine;
+  double min_change = 0.05;
+  int series_nights = 120;  // shown in charts
+};
+// Code::not_found where there is no such night or trip.
+[[nodiscard]] Result<NightModel> load_night(const Source& source, store::Sequence night);
+[[nodiscard]] Result<TripModel> load_trip(const Source& source, std::int64_t trip);
+
+// Verdict first, in one sentence.
+[[nodiscard]] std::string lead_of(const NightModel& model);
+[[nodiscard]] std::string lead_of(const TripModel& model);
+
+[[nodiscard]] std::string night_page(const NightModel& model);
+[[nodiscard]] std::string trip_page(const TripModel& model);
+[[nodiscard]] std::string night_markdown(const NightModel& model, std::size_t most_bytes);
+[[nodiscard]] std::string trip_markdown(const TripModel& model, std::size_t most_bytes);
+[[nodiscard]] nlohmann::json night_json(const NightModel& model);
+[[nodiscard]] nlohmann::json trip_json(const TripModel& model);
+
+}  // namespace nightgate::report
