@@ -1,0 +1,282 @@
+// One night: the verdict first, then every metric, every reason, the conditions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "ci/report/charts.hpp"
+#include "ci/report/model.hpp"
+#include "ci/report/page.hpp"
+#include "ci/report/text.hpp"
+#include "gate/base/json.hpp"
+
+namespace nightgate::report {
+namespace {
+
+using nlohmann::json;
+
+int rank(const store::Verdict& v) {  // what got slower is never left out, and comes first
+  if (v.verdict == "trip" || v.red) return 0;
+  if (v.verdict == "suspect") return 1;
+  if (v.verdict == "no_verdict" || v.verdict == "environment_suspect") return 2;
+  if (v.verdict == "unfit") return 3;
+  if (v.verdict == "gain" || v.verdict == "recovered") return 4;
+  return 5;
+}
+
+std::vector<store::Verdict> sorted(const NightModel& model) {
+  auto out = model.verdicts;
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return out;
+}
+
+std::string unit_of(const NightModel& model, const std::string& metric) {
+  for (const auto& m : model.metrics) {
+    if (m.name == metric) return m.unit;
+  }
+  return "";
+}
+
+// Spread of the target's repeats over all starts, as a share of their median.
+double spread_of(const NightModel& model, const std::string& metric) {
+  double low = INFINITY, high = -INFINITY;
+  for (const auto& m : model.measurements) {
+    const auto prefix = m.deployment + "." + m.scenario + ".";
+    if (m.role != store::Role::target || metric.rfind(prefix, 0) != 0) continue;
+    const auto value = m.values.find(metric.substr(prefix.size()));
+    if (value == m.values.end()) continue;
+    low = std::min(low, value->second.low);
+    high = std::max(high, value->second.high);
+  }
+  return high > 0 && low <= high ? (high - low) / ((high + low) / 2) : store::unknown;
+}
+
+std::string verdict_table(const NightModel& model) {
+  Table table("Every gated metric of the night",
+              {"metric", "verdict", "median", "baseline", "change", "spread", "reason"},
+              {false, false, true, true, true, true, false});
+  for (const auto& v : sorted(model)) {
+    const auto scaled = scale_for(std::isfinite(v.value) ? v.value : v.baseline, unit_of(model, v.metric));
+    const auto reason = v.nights_left > 0
+                            ? fmt::format("{} nights left{}{}", v.nights_left, v.reason.empty() ? "" : "; ", v.reason)
+                            : v.reason;
+    table.row(
+        {html(v.metric), badge(v.verdict), html(number(v.value * scaled.factor) + " " + scaled.unit),
+         html(number(v.baseline * scaled.factor)), html(percent(v.change)),
+         html(std::isfinite(spread_of(model, v.metric)) ? fmt::format("{:.1f} %", 100 * spread_of(model, v.metric))
+                                                        : "–"),
+         html(shorten(reason, 300))},
+        rank(v) <= 1 ? "bad" : "");
+  }
+  return table.str();
+}
+
+// The valid repeat whose rate is the lower median: the figures of a row come from one repeat.
+const store::Repeat* shown_repeat(const store::Measurement& m) {
+  std::vector<const store::Repeat*> valid;
+  for (const auto& r : m.repeats) {
+    if (!r.voided && !r.samples.empty()) valid.push_back(&r);
+  }
+  if (valid.empty()) return nullptr;
+  const auto main = [](const store::Repeat* r) {
+    const auto rate = r->samples.find("rate");
+    return rate != r->samples.end() ? rate->second : r->samples.begin()->second;
+  };
+  std::stable_sort(valid.begin(), valid.end(), [&](const auto* a, const auto* b) { return main(a) < main(b); });
+  return valid[(valid.size() - 1) / 2];
+}
+
+std::string figures_table(const NightModel& model) {
+  std::vector<std::string> names;
+  for (const auto& m : model.measurements) {
+    if (m.role != store::Role::target) continue;
+    for (const auto& info : m.metrics) {
+      const auto prefix = m.deployment + "." + m.scenario + ".";
+      const auto name = info.name.rfind(prefix, 0) == 0 ? info.name.substr(prefix.size()) : info.name;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  const auto order = [](const std::string& n) {
+    constexpr std::string_view first[] = {"rate", "p50", "p95", "p99", "max"};
+    const auto at = std::find(std::begin(first), std::end(first), n);
+    return at - std::begin(first);
+  };
+  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::vector<std::string> head{"deployment.scenario", "start"};
+  std::vector<bool> numeric{false, true};
+  for (const auto& name : names) {
+    head.push_back(name);
+    numeric.push_back(true);
+  }
+  Table table("Figures of one repeat each (the lower median by rate), target and control", head, numeric);
+  for (const auto& m : model.measurements) {
+    const auto* repeat = shown_repeat(m);
+    std::vector<Html> row{
+        html(fmt::format("{}.{}{}", m.deployment, m.scenario, m.role == store::Role::control ? " (control)" : "")),
+        html(fmt::format("{}", m.start + 1))};
+    for (const auto& name : names) {
+      std::string cell = "–";
+      if (repeat != nullptr) {
+        if (const auto value = repeat->samples.find(name); value != repeat->samples.end()) {
+          const auto info = std::find_if(m.metrics.begin(), m.metrics.end(), [&](const auto& i) {
+            return i.name == m.deployment + "." + m.scenario + "." + name;
+          });
+          const auto scaled = scale_for(value->second, info != m.metrics.end() ? info->unit : "");
+          cell = number(value->second * scaled.factor) + " " + scaled.unit;
+        }
+      }
+      row.push_back(html(cell));
+    }
+    table.row(row);
+  }
+  return table.str();
+}
+
+std::string conditions_table(const NightModel& model) {
+  std::map<std::string, std::pair<double, double>> seen;  // lowest and highest
+  int repeats = 0, voided = 0;
+  for (const auto& m : model.measurements) {
+    for (const auto& r : m.repeats) {
+      ++repeats;
+      voided += r.voided ? 1 : 0;
+      for (const auto& [name, value] : r.conditions) {
+        const auto [at, is_new] = seen.emplace(name, std::pair(value, value));
+        if (is_new) continue;
+        at->second.first = std::min(at->second.first, value);
+        at->second.second = std::max(at->second.second, value);
+      }
+    }
+  }
+  Table table(fmt::format("Conditions over {} repeats, {} of them done again", repeats, voided),
+              {"condition", "lowest", "highest"}, {false, true, true});
+  for (const auto& [name, range] : seen) table.row({html(name), html(number(range.first)), html(number(range.second))});
+  return table.str();
+}
+
+std::vector<std::pair<std::string, std::string>> facts(const NightModel& model) {
+  std::vector<std::pair<std::string, std::string>> out = {
+      {"target", model.night.target
+                     ? fmt::format("{} ({})", model.night.target->label, model.night.target->digest.substr(0, 19))
+                     : "none"},
+      {"began", to_rfc3339(model.night.started)},
+      {"attempt", fmt::format("{}", model.night.attempt)},
+      {"machine", model.night.machine + (model.night.machine_class.empty() ? "" : ", " + model.night.machine_class)},
+      {"nightgate", model.run.version}};
+  for (const auto* text : {&model.run.conditions, &model.run.settings}) {
+    const auto parsed = parse_json(text->empty() ? "{}" : *text);
+    if (!parsed || !parsed->is_object()) continue;
+    for (const auto& [name, value] : parsed->items())
+      out.emplace_back(name, value.is_string() ? value.get<std::string>() : dump_json(value));
+  }
+  return out;
+}
+
+int count(const NightModel& model, std::string_view verdict) {
+  return static_cast<int>(
+      std::count_if(model.verdicts.begin(), model.verdicts.end(), [&](const auto& v) { return v.verdict == verdict; }));
+}
+int red(const NightModel& model) {
+  return static_cast<int>(
+      std::count_if(model.verdicts.begin(), model.verdicts.end(), [](const auto& v) { return v.red; }));
+}
+
+std::string tone_of(const NightModel& model) {
+  if (red(model) > 0 || count(model, "suspect") > 0) return "bad";
+  if (model.night.state != store::NightState::judged || model.night.environment || count(model, "no_verdict") > 0)
+    return "unsure";
+  return "good";
+}
+
+std::string row_markdown(const NightModel& model, const store::Verdict& v) {
+  const auto scaled = scale_for(v.value, unit_of(model, v.metric));
+  std::string verdict = v.verdict;
+  std::replace(verdict.begin(), verdict.end(), '_', ' ');
+  return fmt::format("| {} | {} | {} {} | {} | {} |\n", escape_markdown(v.metric), verdict,
+                     number(v.value * scaled.factor), escape_markdown(scaled.unit), percent(v.change),
+                     escape_markdown(shorten(v.reason, 200)));
+}
+
+}  // namespace
+
+std::string lead_of(const NightModel& model) {
+  const auto name =
+      fmt::format("Night {}{}", model.night.sequence, model.night.target ? " (" + model.night.target->label + ")" : "");
+  if (model.night.voided) return name + " was taken out: " + model.night.void_reason;
+  if (model.night.state != store::NightState::judged)
+    return name + " has no verdict: " + (model.night.reason.empty() ? "it was interrupted" : model.night.reason);
+  if (model.night.environment) return name + " has no verdict: environment suspect. " + model.night.reason;
+  if (const int trips = count(model, "trip"); trips > 0)
+    return fmt::format("{}: {} metrics tripped: a confirmed regression.", name, trips);
+  if (const int reds = red(model); reds > 0) return fmt::format("{}: {} metrics are still red.", name, reds);
+  if (const int suspects = count(model, "suspect"); suspects > 0)
+    return fmt::format("{}: {} metrics are suspect; one bad night is noise, the next one decides.", name, suspects);
+  if (const int missing = count(model, "no_verdict"); missing > 0)
+    return fmt::format("{}: nothing red, but {} metrics have no verdict.", name, missing);
+  if (const int warming = count(model, "warming_up"); warming == static_cast<int>(model.verdicts.size()))
+    return name + ": warming up, nothing is judged yet.";
+  return name + ": good, nothing is slower than noise allows.";
+}
+
+std::string night_page(const NightModel& model) {
+  Page page(fmt::format("{}: night {}", model.project, model.night.sequence), lead_of(model), tone_of(model));
+  page.raw(verdict_table(model));
+  for (const auto& s : model.series)
+    page.raw(series_chart({s.info.name, s.info.unit, s.info.better, s.points, model.min_change, 0, 0}));
+  page.heading("Figures");
+  page.raw(figures_table(model));
+  page.heading("Conditions");
+  page.definitions(facts(model));
+  page.raw(conditions_table(model));
+  std::string logs;
+  for (const auto& m : model.measurements) {
+    if (!m.no_verdict.empty()) {
+      logs += "<p><strong>" + escape_html(m.deployment + "." + m.scenario) + "</strong>: " + escape_html(m.no_verdict) +
+              "</p><pre tabindex=\"0\">" + escape_html(m.log_tail) + "</pre>";
+    }
+  }
+  if (!logs.empty()) page.fold("What went wrong, with the broker's last lines", logs);
+  return page.str();
+}
+
+std::string night_markdown(const NightModel& model, std::size_t most_bytes) {
+  std::string out = "**" + escape_markdown(lead_of(model)) +
+                    "**\n\n| metric | verdict | median | change | reason |\n|---|---|---:|---:|---|\n";
+  std::size_t left_out = 0;
+  for (const auto& v : sorted(model)) {
+    const auto row = row_markdown(model, v);
+    if (out.size() + row.size() + 200 > most_bytes) {
+      ++left_out;
+    } else {
+      out += row;
+    }
+  }
+  if (left_out > 0) out += fmt::format("\n{} more rows are in the full report.\n", left_out);
+  return out;
+}
+
+json night_json(const NightModel& model) {
+  json out = {{"schema", "nightgate-report-night/1"},
+              {"project", model.project},
+              {"night", model.night.sequence},
+              {"lead", lead_of(model)},
+              {"tone", tone_of(model)},
+              {"started", to_rfc3339(model.night.started)},
+              {"machine", model.night.machine},
+              {"metrics", json::array()}};
+  for (const auto& v : sorted(model)) {
+    const auto known = [](double x) { return std::isfinite(x) ? json(x) : json(); };
+    out["metrics"].push_back({{"metric", v.metric},
+                              {"unit", unit_of(model, v.metric)},
+                              {"verdict", v.verdict},
+                              {"value", known(v.value)},
+                              {"baseline", known(v.baseline)},
+                              {"change", known(v.change)},
+                              {"red", v.red},
+                              {"reason", v.reason}});
+  }
+  return out;
+}
+
+}  // namespace nightgate::report
