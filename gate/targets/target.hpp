@@ -41,14 +41,18 @@ class History {
   [[nodiscard]] virtual Status fill_files(Merge& merge) = 0;
   // The best common ancestor of two commits (for `merge-base`).
   [[nodiscard]] virtual Result<std::string> merge_base(std::string_view a, std::string_view b) = 0;
-  // Newest tag reachable from the commit whose name looks like a version (for `last-release`).
+  // Name of the newest tag below the commit (not on it) that looks like a version (for `last-release`). Pre-releases
+  // only where there is nothing else.
   [[nodiscard]] virtual Result<std::string> last_release(std::string_view commit) = 0;
-  // Writes a clean checkout of the commit into an existing empty directory.
+  // Place of the commit on its first-parent line, the first commit being 1 (for `{n}`).
+  [[nodiscard]] virtual Result<int> place(std::string_view commit) = 0;
+  // Writes a clean checkout of the commit into an existing empty directory (submodules stay empty).
   [[nodiscard]] virtual Status checkout(std::string_view commit, const fs::path& into) = 0;
   // Brings the branch up to date where a url is configured; a no-op for a plain local path.
   [[nodiscard]] virtual Status fetch() = 0;
 };
-// Opens (or clones bare into <state>/repository) what the config names.
+// Opens (or clones bare into <state>/repository-<hash of the url>) what the config names. Code::usage when it names
+// none.
 [[nodiscard]] Result<std::unique_ptr<History>> open_history(const config::Config& config);
 
 struct ImageTarget {  // pullable by digest: "host/name@sha256:..."
