@@ -71,5 +71,6 @@ Result<int> verb_simulate(const Options&);
 Result<int> verb_import(const Options&);
 Result<int> verb_export(const Options&);
 Result<int> verb_store(const Options&);
+Result<int> verb_report(const Options&);
 
 }  // namespace nightgate::cli

@@ -160,6 +160,14 @@ class Builder {
         ->required()
         ->check(CLI::IsMember({"status", "migrate", "backup", "restore"}));
     store->add_option("file", o_.positional, "file of backup and restore")->expected(0, 1);
+    auto* report = verb("report", "a page about a night or a trip: HTML, JSON or Markdown",
+                        "nightgate report trip 1 --output trip.html");
+    report->add_option("what", o_.action, "night or trip")->required()->check(CLI::IsMember({"night", "trip"}));
+    report->add_option("number", o_.positional, "of the night or trip")->required()->expected(1);
+    report->add_option("--format", o_.format, "html (default), json or markdown")
+        ->check(CLI::IsMember({"html", "json", "markdown", "md"}));
+    report->add_option("--output", o_.output, "file to write; default stdout");
+    report->add_option("--machine", o_.machine, "another machine's nights");
   }
 
   CLI::App& app_;

@@ -6,6 +6,7 @@
 #include "ci/cli/bisect_watch.hpp"
 #include "ci/cli/context.hpp"
 #include "ci/cli/night_view.hpp"
+#include "ci/cli/pages.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 #include "gate/nightly.hpp"
@@ -41,11 +42,27 @@ class NightBisect final : public nightly::Bisecting {
 
 class NightTelling final : public nightly::Telling {
  public:
-  explicit NightTelling(LiveProgress& progress) : progress_(progress) {}
+  NightTelling(LiveProgress& progress, const config::Config& config, store::Store& store)
+      : progress_(progress), config_(config), store_(store) {}
   void step(std::string_view what) override { progress_.step(what); }
+
+  Status tell(const nightly::Outcome& outcome) override {
+    progress_.clear();
+    if (outcome.night.sequence == 0) return {};
+    std::vector<std::int64_t> trips;
+    for (const auto& group : outcome.open_trips) trips.push_back(group.id);
+    const auto source = report_source(store_, config_, outcome.machine.name);
+    NG_TRY(
+        const auto written,
+        write_pages(source, config_, outcome.end == nightly::End::nothing_to_do ? 0 : outcome.night.sequence, trips));
+    for (const auto& path : written) log::info("page: " + path.string());
+    return {};
+  }
 
  private:
   LiveProgress& progress_;
+  const config::Config& config_;
+  store::Store& store_;
 };
 
 }  // namespace
@@ -55,7 +72,7 @@ Result<int> verb_nightly(const Options& options) {
   NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto store, open_store(config));
   NightBisect bisecting(config, bench, *store, options.quiet);
-  NightTelling telling(*bench.progress);
+  NightTelling telling(*bench.progress, config, *store);
   const nightly::Parts parts{
       config,      bench.history.get(), *bench.finder, *bench.measurer, *store,
       store.get(), system_clock(),      bisecting,     telling,         [] { return stop_requested(); }};

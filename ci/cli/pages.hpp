@@ -1,0 +1,21 @@
+// Writing the pages of nights and trips into the report directory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ci/report/model.hpp"
+#include "config/config.hpp"
+#include "gate/base/files.hpp"
+
+namespace nightgate::cli {
+
+[[nodiscard]] fs::path report_directory(const config::Config& config);
+[[nodiscard]] report::Source report_source(store::Store& store, const config::Config& config,
+                                           const std::string& machine);
+
+// Writes <directory>/night-N.html and a page for each trip named; returns the paths written.
+[[nodiscard]] Result<std::vector<fs::path>> write_pages(const report::Source& source, const config::Config& config,
+                                                        store::Sequence night, const std::vector<std::int64_t>& trips);
+
+}  // namespace nightgate::cli

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "ci/cli/context.hpp"
+#include "ci/cli/pages.hpp"
+
+namespace nightgate::cli {
+namespace {
+
+constexpr std::size_t markdown_bytes = 900U << 10U;
+
+Result<std::int64_t> id_of(const Options& options) {
+  const auto& text = options.positional.empty() ? std::string() : options.positional[0];
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error == std::errc{} && end == text.data() + text.size() && id > 0) return id;
+  return fail(
+      Code::usage,
+      fmt::format("report {} takes a number, as `nightgate status` and `nightgate history` show them; found '{}'",
+                  options.action, text));
+}
+
+// stdout, or the file named by --output.
+Status deliver(const Options& options, const std::string& text) {
+  if (options.output.empty() || options.output == "-") {
+    print(text);
+    return {};
+  }
+  NG_CHECK(write_file(options.output, text));
+  print("wrote " + options.output + "\n");
+  return {};
+}
+
+template <class Model>
+Status render(const Options& options, const Model& model, std::string (*page)(const Model&),
+              std::string (*markdown)(const Model&, std::size_t), nlohmann::json (*json)(const Model&)) {
+  if (options.json || options.format == "json") {
+    return deliver(options, json(model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+  if (options.format == "markdown" || options.format == "md") return deliver(options, markdown(model, markdown_bytes));
+  return deliver(options, page(model));
+}
+
+}  // namespace
+
+Result<int> verb_report(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto store, open_store(config));
+  const auto source = report_source(*store, config, machine_name(options, config));
+  NG_TRY(const auto id, id_of(options));
+  if (options.action == "night") {
+    NG_TRY(const auto model, report::load_night(source, id));
+    NG_CHECK(render(options, model, report::night_page, report::night_markdown, report::night_json));
+  } else {
+    NG_TRY(const auto model, report::load_trip(source, id));
+    NG_CHECK(render(options, model, report::trip_page, report::trip_markdown, report::trip_json));
+  }
+  return 0;
+}
+
+}  // namespace nightgate::cli
