@@ -1,0 +1,212 @@
+#include "ci/github/api.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "gate/base/files.hpp"
+#include "gate/base/json.hpp"
+#include "gate/base/log.hpp"
+#include "gate/formats/http_headers.hpp"
+
+namespace nightgate::github {
+namespace {
+
+constexpr int most_pages = 100;
+constexpr int most_tries = 5;
+
+std::optional<long long> whole_number(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  long long value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
+  return value;
+}
+
+// GitHub's own words about an error, shortened.
+std::string message_of(const HttpResponse& response) {
+  const auto json = parse_json(response.body, {1U << 20U, 32, false});
+  if (!json || !json->is_object() || !json->contains("message") || !(*json)["message"].is_string()) return "no message";
+  auto message = (*json)["message"].get<std::string>().substr(0, 300);
+  if (json->contains("errors")) message += " " + dump_json((*json)["errors"]).substr(0, 300);
+  return message;
+}
+
+bool is_limit(const HttpResponse& r) {
+  if (r.status == 429) return true;
+  if (r.status != 403) return false;
+  return r.header("retry-after").has_value() || r.header("x-ratelimit-remaining") == "0" ||
+         message_of(r).find("rate limit") != std::string::npos;
+}
+
+// How long a limit asks to wait: Retry-After, else until the reset, else a minute (GitHub's advice for secondary
+// limits).
+std::chrono::seconds wait_of(const HttpResponse& r, Clock& clock) {
+  if (const auto seconds = whole_number(r.header("retry-after"))) return std::chrono::seconds(std::max(1LL, *seconds));
+  if (r.header("x-ratelimit-remaining") == "0") {
+    if (const auto reset = whole_number(r.header("x-ratelimit-reset"))) {
+      const auto now = std::chrono::duration_cast<std::chrono::seconds>(clock.now().time_since_epoch()).count();
+      return std::chrono::seconds(std::max(1LL, *reset - now + 1));
+    }
+  }
+  return std::chrono::seconds(60);
+}
+
+Result<nlohmann::json> json_of(const HttpResponse& response, const std::string& what) {
+  if (response.status == 204 || response.body.empty()) return nlohmann::json();
+  auto json = parse_json(response.body);
+  if (!json) return with_context(std::move(json).error(), "reading GitHub's answer to " + what);
+  return json;
+}
+
+tl::unexpected<Error> refused(const HttpResponse& r, const std::string& what, bool write) {
+  const auto said = fmt::format("GitHub answered {} to {}: {}", r.status, what, message_of(r));
+  if (r.status == 401) return fail(Code::denied, said + "; the token is wrong or has expired");
+  if (r.status == 403)
+    return fail(Code::denied, said + "; the token may not do this (fork and Dependabot runs have read-only ones)");
+  if (r.status == 404 && write)
+    return fail(Code::denied, said + "; missing rights look like this, or the thing is gone");
+  if (r.status == 404) return fail(Code::not_found, said);
+  return fail(r.status >= 500 ? Code::away : Code::bad_data, said);
+}
+
+std::string host_part(std::string_view url) {
+  const auto scheme = url.find("://");
+  const auto from = scheme == std::string_view::npos ? 0 : scheme + 3;
+  return std::string(url.substr(0, url.find('/', from)));
+}
+
+}  // namespace
+
+Result<Account> account_from(const config::GitHub& config) {
+  Account account;
+  account.api = config.api;
+  account.repository = config.repository;
+  account.ca_file = config.ca_file;
+  while (!account.api.empty() && account.api.back() == '/') account.api.pop_back();
+  if (!config.token_file.empty()) {
+    NG_TRY(account.token, read_file(config.token_file, 64U << 10U));
+    while (!account.token.empty() && (account.token.back() == '\n' || account.token.back() == '\r'))
+      account.token.pop_back();
+    if (account.token.empty()) return fail(Code::denied, "the token file " + config.token_file.string() + " is empty");
+    log::hide(account.token);
+    return account;
+  }
+  NG_TRY(account.token, config::secret_from_environment(config.token_env));
+  return account;
+}
+
+Api::Api(HttpClient& http, Clock& clock, Account account) : http_(http), clock_(clock), account_(std::move(account)) {}
+
+std::string Api::url_of(const std::string& path) const {
+  if (path.rfind("//", 0) == 0) return account_.api + path.substr(1);
+  return account_.api + "/repos/" + account_.repository + path;
+}
+
+// GitHub asks for at least a second between writes; more makes a secondary limit likely.
+void Api::pause_between_writes() {
+  const auto now = clock_.monotonic();
+  const auto since = now - last_write_;
+  if (last_write_.count() != 0 && since < std::chrono::seconds(1)) clock_.sleep_for(std::chrono::seconds(1) - since);
+  last_write_ = clock_.monotonic();
+}
+
+Result<HttpResponse> Api::send(const std::string& method, const std::string& url, const std::string& body) {
+  const bool write = method != "GET";
+  HttpRequest request;
+  request.method = method;
+  request.url = url;
+  request.body = body;
+  request.ca_file = account_.ca_file;
+  request.proxy = account_.proxy;
+  // No redirects: a renamed repository answers 301, and the token must not go to whatever host is named there.
+  request.headers = {{"Authorization", "Bearer " + account_.token},
+                     {"Accept", "application/vnd.github+json"},
+                     {"X-GitHub-Api-Version", "2022-11-28"},
+                     {"User-Agent", "nightgate"}};
+  if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+  std::chrono::seconds waited{0};
+  for (int attempt = 1;; ++attempt) {
+    if (write) pause_between_writes();
+    auto response = http_.send(request);
+    std::chrono::seconds wait{1LL << attempt};
+    if (!response) {
+      // A POST that timed out may have been carried out: markers make a repetition visible, so the caller looks again.
+      if (response.error().code != Code::away || method == "POST" || attempt >= most_tries) return response;
+    } else if (is_limit(*response)) {
+      wait = wait_of(*response, clock_);
+    } else if (response->status < 500 || method == "POST") {
+      return response;
+    }
+    if (attempt >= most_tries || waited + wait > account_.patience) {
+      if (!response) return response;
+      return fail(Code::away, fmt::format("GitHub answered {} to {}: {}; given up after {} tries", response->status,
+                                          method, message_of(*response), attempt));
+    }
+    waited += wait;
+    clock_.sleep_for(wait);
+  }
+}
+
+Result<nlohmann::json> Api::get(const std::string& path) {
+  NG_TRY(const auto response, send("GET", url_of(path), ""));
+  if (response.status != 200) return refused(response, "GET " + path, false);
+  return json_of(response, "GET " + path);
+}
+
+Result<std::vector<nlohmann::json>> Api::list(const std::string& path) {
+  std::vector<nlohmann::json> out;
+  auto url = url_of(path + (path.find('?') == std::string::npos ? "?" : "&") + "per_page=100");
+  for (int page = 0; page < most_pages; ++page) {
+    NG_TRY(const auto response, send("GET", url, ""));
+    if (response.status != 200) return refused(response, "GET " + path, false);
+    NG_TRY(auto items, json_of(response, "GET " + path));
+    if (!items.is_array()) return fail(Code::bad_data, "GitHub's answer to GET " + path + " is not a list");
+    for (auto& item : items) out.push_back(std::move(item));
+    const auto link = response.header("link");
+    const auto next = link ? formats::next_link(*link) : std::nullopt;
+    if (!next) return out;
+    // The token goes to the host it is for and no other.
+    if (host_part(*next) != host_part(account_.api))
+      return fail(Code::bad_data, "GitHub's next page is on another host; not followed");
+    url = *next;
+  }
+  return fail(Code::bad_data, fmt::format("GET {} has more than {} pages", path, most_pages));
+}
+
+Result<nlohmann::json> Api::post(const std::string& path, const nlohmann::json& body) {
+  NG_TRY(const auto response, send("POST", url_of(path), dump_json(body)));
+  if (response.status != 200 && response.status != 201) return refused(response, "POST " + path, true);
+  return json_of(response, "POST " + path);
+}
+
+Result<nlohmann::json> Api::patch(const std::string& path, const nlohmann::json& body) {
+  NG_TRY(const auto response, send("PATCH", url_of(path), dump_json(body)));
+  if (response.status != 200) return refused(response, "PATCH " + path, true);
+  return json_of(response, "PATCH " + path);
+}
+
+Status Api::remove(const std::string& path) {
+  NG_TRY(const auto response, send("DELETE", url_of(path), ""));
+  if (response.status == 204 || response.status == 200 || response.status == 404) return {};
+  return refused(response, "DELETE " + path, true);
+}
+
+Result<std::string> Api::login() {
+  if (!login_.empty()) return login_;
+  NG_TRY(const auto response, send("GET", url_of("//user"), ""));
+  if (response.status == 200) {
+    NG_TRY(const auto user, json_of(response, "GET /user"));
+    if (user.is_object() && user.contains("login") && user["login"].is_string())
+      login_ = user["login"].get<std::string>();
+  }
+  // A workflow's own token may not ask who it is (403); its comments are by this account.
+  if (login_.empty()) login_ = "github-actions[bot]";
+  return login_;
+}
+
+}  // namespace nightgate::github

@@ -1,0 +1,54 @@
+// GitHub's REST interface, as little of it as nightgate uses: JSON in and out, every page, patience with limits.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "gate/base/clock.hpp"
+#include "gate/base/http.hpp"
+#include "gate/base/result.hpp"
+
+namespace nightgate::github {
+
+struct Account {
+  std::string api = "https://api.github.com";  // or an Enterprise server's .../api/v3
+  std::string repository;                      // owner/name
+  std::string token;                           // never printed, never in a URL
+  std::string ca_file, proxy;
+  std::chrono::seconds patience{120};  // longest time waited for a limit to pass, all waits of a call together
+};
+// From the config; the token from its variable or credential file. Code::denied when there is none.
+[[nodiscard]] Result<Account> account_from(const config::GitHub& config);
+
+// One object per thread. Errors: Code::denied (401, 403 without a limit: no rights; also 404 on writes, which is how
+// missing rights look), Code::not_found, Code::away (limits, 5xx and time-outs that outlast the patience),
+// Code::bad_data (an answer that is not JSON, or 422 with GitHub's own message).
+class Api {
+ public:
+  Api(HttpClient& http, Clock& clock, Account account);
+  // `path` begins with a slash and is appended to .../repos/OWNER/NAME, or to the API's root when it begins with "//".
+  [[nodiscard]] Result<nlohmann::json> get(const std::string& path);
+  // All pages of a list (by the Link header, same host only), at most 100 of them.
+  [[nodiscard]] Result<std::vector<nlohmann::json>> list(const std::string& path);
+  [[nodiscard]] Result<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
+  [[nodiscard]] Result<nlohmann::json> patch(const std::string& path, const nlohmann::json& body);
+  [[nodiscard]] Status remove(const std::string& path);
+  // The login that the token belongs to ("github-actions[bot]" for a workflow's own token, which may not ask).
+  [[nodiscard]] Result<std::string> login();
+
+ private:
+  [[nodiscard]] Result<HttpResponse> send(const std::string& method, const std::string& url, const std::string& body);
+  [[nodiscard]] std::string url_of(const std::string& path) const;
+  void pause_between_writes();
+
+  HttpClient& http_;
+  Clock& clock_;
+  Account account_;
+  std::chrono::nanoseconds last_write_{0};
+  std::string login_;
+};
+
+}  // namespace nightgate::github

@@ -1,0 +1,48 @@
+// Comments and issues that nightgate keeps up to date by a marker on their first line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ci/github/api.hpp"
+
+namespace nightgate::github {
+
+inline constexpr std::size_t comment_bytes = 60000;  // GitHub takes 65,536 characters
+
+// "<!-- nightgate v1 key=... -->"; `key` is reduced to letters, digits, dot, dash and underscore.
+[[nodiscard]] std::string marker(std::string_view key);
+
+enum class Written { created, changed, same };
+struct Comment {
+  std::int64_t id = 0;
+  Written written = Written::same;
+};
+// The one comment of ours with this marker on an issue or pull request: created, changed only when the text differs,
+// and our own later duplicates of a race removed. Comments of others are never touched, marker or not.
+[[nodiscard]] Result<Comment> upsert_comment(Api& api, std::int64_t issue, std::string_view key,
+                                             const std::string& markdown);
+
+struct Issue {
+  std::int64_t number = 0;
+  bool open = true;
+  Written written = Written::same;
+};
+// The issue of ours with this marker, whatever its state; number 0 when there is none.
+[[nodiscard]] Result<Issue> find_issue(Api& api, std::string_view key);
+// Finds it or opens it; brings title and text up to date.
+[[nodiscard]] Result<Issue> upsert_issue(Api& api, std::string_view key, const std::string& title,
+                                         const std::string& markdown);
+[[nodiscard]] Status set_issue_open(Api& api, std::int64_t number, bool open);
+
+enum class StatusState { success, failure, error, pending };
+// A commit status; the description is cut to 140 characters.
+[[nodiscard]] Status set_status(Api& api, const std::string& commit, StatusState state, std::string_view context,
+                                std::string_view description, const std::string& url);
+
+// The number of the open pull request whose head is this commit, asked from GitHub and never taken from an artifact;
+// 0 when there is none.
+[[nodiscard]] Result<std::int64_t> pull_request_of(Api& api, const std::string& head_commit);
+
+}  // namespace nightgate::github
