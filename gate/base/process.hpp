@@ -33,13 +33,13 @@ using Ending = std::variant<Exited, Signalled, TimedOut>;
 [[nodiscard]] std::string ending_text(const Ending& ending);
 
 struct Command {
-  std::vector<std::string> argv;                   // argv[0] looked up in our PATH when it has no slash
-  std::map<std::string, std::string> environment;  // added to ours, or the whole of it with clear_environment
+  std::vector<std::string> argv = {};                   // argv[0] looked up in our PATH when it has no slash
+  std::map<std::string, std::string> environment = {};  // added to ours, or the whole of it with clear_environment
   bool clear_environment = false;
-  fs::path directory;                                 // empty: ours
-  CpuSet cpus;                                        // all of them must be there, else Code::measure
-  std::optional<std::pair<unsigned, unsigned>> user;  // uid, gid to change to (needs root); groups are dropped
-  std::string input;                                  // all that stdin holds; empty: /dev/null
+  fs::path directory = {};                                 // empty: ours
+  CpuSet cpus = {};                                        // all of them must be there, else Code::measure
+  std::optional<std::pair<unsigned, unsigned>> user = {};  // uid, gid to change to (needs root); groups are dropped
+  std::string input = {};                                  // all that stdin holds; empty: /dev/null
 };
 
 struct Usage {  // of the child and the descendants it waited for
