@@ -168,7 +168,8 @@ Result<std::vector<nlohmann::json>> Api::list(const std::string& path) {
     if (!items.is_array()) return fail(Code::bad_data, "GitHub's answer to GET " + path + " is not a list");
     for (auto& item : items) out.push_back(std::move(item));
     const auto link = response.header("link");
-    const auto next = link ? formats::next_link(*link) : std::nullopt;
+    if (!link) return out;
+    NG_TRY(const auto next, formats::next_link(*link));
     if (!next) return out;
     // The token goes to the host it is for and no other.
     if (host_part(*next) != host_part(account_.api))
