@@ -8,8 +8,8 @@ namespace nightgate::test {
 void note_skip(const std::string& test, const std::string& reason);
 }  // namespace nightgate::test
 
-#define NG_SKIP(reason)                                                                              \
-  do {                                                                                               \
-    ::nightgate::test::note_skip(Catch::getResultCapture().getCurrentTestName(), (reason));          \
-    return;                                                                                          \
+#define NG_SKIP(reason)                                                                     \
+  do {                                                                                      \
+    ::nightgate::test::note_skip(Catch::getResultCapture().getCurrentTestName(), (reason)); \
+    return;                                                                                 \
   } while (false)
