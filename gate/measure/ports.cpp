@@ -70,16 +70,23 @@ std::vector<unsigned long long> listening_inodes(std::string_view proc_net_tcp, 
   return out;
 }
 
-std::vector<Listener> listeners(int port) {
-  std::vector<Listener> out;
+std::vector<unsigned long long> listening_inodes(int port) {
+  std::vector<unsigned long long> out;
   for (const char* file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     const auto text = read_file(file);
     if (!text) continue;
-    for (const auto inode : listening_inodes(*text, port)) {
-      auto& listener = out.emplace_back();
-      listener.inode = inode;
-      find_owner(listener);
-    }
+    const auto found = listening_inodes(*text, port);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+std::vector<Listener> listeners(int port) {
+  std::vector<Listener> out;
+  for (const auto inode : listening_inodes(port)) {
+    auto& listener = out.emplace_back();
+    listener.inode = inode;
+    find_owner(listener);
   }
   return out;
 }

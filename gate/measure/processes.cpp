@@ -108,4 +108,11 @@ std::optional<std::string> cgroup_of(pid_t pid, std::string_view controller) {
   return text ? parse_cgroup(*text, controller) : std::nullopt;
 }
 
+std::string container_cgroup(pid_t pid) {
+  for (const std::string_view controller : {"", "memory", "cpuacct"}) {
+    if (auto group = cgroup_of(pid, controller); group && *group != "/") return *std::move(group);
+  }
+  return {};
+}
+
 }  // namespace nightgate::measure

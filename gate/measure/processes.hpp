@@ -34,6 +34,8 @@ inline constexpr std::string_view run_variable = "NIGHTGATE_RUN";
 // The control group of a process by controller name ("cpuacct", "memory"; "" is the unified tree), as a path below
 // the controller's mount point. nullopt: no such process or controller.
 [[nodiscard]] std::optional<std::string> cgroup_of(pid_t pid, std::string_view controller);
+// What tells a container's processes from others: its group in the unified tree, or for cgroup v1 that of "memory".
+[[nodiscard]] std::string container_cgroup(pid_t pid);
 [[nodiscard]] std::optional<std::string> parse_cgroup(std::string_view text, std::string_view controller);
 
 }  // namespace nightgate::measure

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gate/formats/load.hpp"
+#include "gate/measure/load.hpp"
+#include "gate/measure/readings.hpp"
+#include "gate/measure/watched.hpp"
+
+namespace nightgate::measure {
+namespace {
+
+// Any program that prints numbers. It may bring its own warm-up, so a warm-up here runs nothing.
+class CommandRunner : public Load {
+ public:
+  CommandRunner(config::CommandLoad load, const config::Scenario& scenario, fs::path directory)
+      : load_(std::move(load)), overrides_(scenario.metrics), directory_(std::move(directory)) {}
+
+  std::string tool() const override { return "command"; }
+  double seconds() const override { return 0; }
+
+  Result<LoadResult> run(RunningDeployment& deployment, const CpuSet& cpus, double, Purpose purpose,
+                         const Tick& tick) override {
+    if (purpose == Purpose::warm_up) return LoadResult{};
+    Command command;
+    NG_TRY(command.argv, deployment.names().expand(load_.argv));
+    if (command.argv.empty()) return fail(Code::usage, "the load's command is empty");
+    command.clear_environment = true;
+    command.environment = plain_environment();
+    command.environment[std::string(run_variable)] = deployment.record().uuid();
+    command.directory = directory_;
+    command.cpus = cpus;
+    NG_TRY(const auto watched, run_watched(command, deployment.directory(), load_.timeout_seconds, tick));
+    return result_of(command.argv.front(), watched);
+  }
+
+ private:
+  [[nodiscard]] Result<LoadResult> result_of(const std::string& program, const Watched& watched) const {
+    if (!std::holds_alternative<Exited>(watched.ending) || std::get<Exited>(watched.ending).code != 0) {
+      return fail(Code::measure,
+                  fmt::format("{} failed: {}{}", program, ending_text(watched.ending), log_note(watched.err_tail)));
+    }
+    auto readings = formats::parse_program(load_.format, watched.out, load_.pick);
+    if (!readings) {
+      auto error = std::move(readings).error();
+      if (error.code != Code::usage) error.code = Code::measure;
+      return with_context(std::move(error), "reading what " + program + " printed");
+    }
+    if (readings->empty()) return fail(Code::measure, program + " printed no metric");
+    LoadResult out;
+    add_readings(*readings, out);
+    for (const auto& [name, info] : overrides_) {
+      if (!out.metrics.contains(name)) {
+        return fail(Code::measure, fmt::format("{} printed no '{}', which the config expects", program, name));
+      }
+    }
+    out.seconds = watched.seconds;
+    out.cpu_seconds = watched.usage.user_seconds + watched.usage.system_seconds;
+    return out;
+  }
+
+  config::CommandLoad load_;
+  std::map<std::string, config::MetricInfo> overrides_;
+  fs::path directory_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Load>> make_command_load(const config::CommandLoad& load, const config::Scenario& scenario,
+                                                const fs::path& directory) {
+  return std::make_unique<CommandRunner>(load, scenario, directory);
+}
+
+}  // namespace nightgate::measure

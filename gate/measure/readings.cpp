@@ -1,0 +1,13 @@
+#include "gate/measure/readings.hpp"
+
+namespace nightgate::measure {
+
+void add_readings(const std::vector<formats::Reading>& readings, LoadResult& into) {
+  for (const auto& reading : readings) {
+    into.samples.push_back({reading.name, reading.value});
+    const auto better = reading.better == formats::Better::higher ? config::Better::higher : config::Better::lower;
+    into.metrics.insert_or_assign(reading.name, config::MetricInfo{reading.unit, better, true});
+  }
+}
+
+}  // namespace nightgate::measure

@@ -1,0 +1,63 @@
+#include "gate/measure/watched.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace nightgate::measure {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr int tick_milliseconds = 250;
+
+// Until the process ends, but at most one tick.
+void wait_a_tick(const Fd& pidfd) {
+  pollfd source{pidfd.get(), POLLIN, 0};
+  // Without pidfds (old kernels, sandboxes) poll only sleeps, so it must be short.
+  ::poll(&source, pidfd ? 1 : 0, pidfd ? tick_milliseconds : 20);
+}
+
+double since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+}  // namespace
+
+Result<Watched> run_watched(const Command& command, const fs::path& directory, double deadline_seconds,
+                            const Tick& tick) {
+  const auto out_file = directory / "load.out";
+  const auto log_file = directory / "load.log";
+  std::error_code ignored;
+  fs::remove(log_file, ignored);
+  NG_TRY(auto child, Child::start(command, log_file, out_file));
+  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0)));
+  const auto begin = SteadyClock::now();
+  double next_tick = 0;
+  while (child.running()) {
+    wait_a_tick(pidfd);
+    const double seconds = since(begin);
+    if (seconds < next_tick) continue;
+    next_tick = seconds + 0.2;
+    if (auto fine = tick(seconds, 0); !fine) {
+      child.stop(std::chrono::milliseconds(500));
+      return tl::unexpected<Error>(std::move(fine).error());
+    }
+    if (seconds <= deadline_seconds) continue;
+    child.stop(std::chrono::milliseconds(500));
+    return fail(Code::measure, fmt::format("{} did not end within {} s; the broker may hang, or the time allowed is "
+                                           "too short{}",
+                                           command.argv.front(), deadline_seconds, log_note(tail_of(log_file))));
+  }
+  Watched out;
+  out.seconds = since(begin);
+  out.ending = *child.ending();
+  out.usage = child.usage();
+  NG_TRY(out.out, read_file(out_file));
+  out.err_tail = tail_of(log_file);
+  return out;
+}
+
+}  // namespace nightgate::measure
