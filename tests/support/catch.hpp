@@ -7,3 +7,12 @@
 #endif
 
 #include "tests/support/skip.hpp"
+
+// The substring matcher: Contains in version 2, ContainsSubstring in version 3.
+namespace nightgate::test {
+#if __has_include(<catch2/catch_all.hpp>)
+inline auto Contains(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
+#else
+inline auto Contains(const std::string& part) { return Catch::Matchers::Contains(part); }
+#endif
+}  // namespace nightgate::test

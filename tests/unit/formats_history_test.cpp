@@ -9,7 +9,7 @@
 
 using namespace nightgate;
 using namespace nightgate::formats;
-using Catch::Matchers::Contains;
+using nightgate::test::Contains;
 
 namespace {
 

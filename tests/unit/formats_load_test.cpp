@@ -7,7 +7,7 @@
 
 using namespace nightgate;
 using namespace nightgate::formats;
-using Catch::Matchers::Contains;
+using nightgate::test::Contains;
 
 namespace {
 

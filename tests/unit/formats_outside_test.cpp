@@ -6,7 +6,7 @@
 
 using namespace nightgate;
 using namespace nightgate::formats;
-using Catch::Matchers::Contains;
+using nightgate::test::Contains;
 
 namespace {
 
@@ -54,7 +54,7 @@ TEST_CASE("data.js: suites, directions, medians of repeats, units of time", "[fo
   CHECK(history->rows[0] == HistoryRow{at("2019-11-09T15:09:00.323Z"), "c1573312140323", "", "Rust Benchmark.big", "ms",
                                        Better::lower, 3, ""});
   CHECK(history->rows[1].value == 254);
-  CHECK(history->rows[2].value == Approx(2.6));
+  CHECK_THAT(history->rows[2].value, Catch::Matchers::WithinRel(2.6, 1e-12));
   CHECK(history->rows[2].unit == "ms");
   CHECK(history->rows[3].value == 300);
   CHECK(history->notes.size() == 1);

@@ -4,7 +4,7 @@
 
 using namespace nightgate;
 using namespace nightgate::formats;
-using Catch::Matchers::Contains;
+using nightgate::test::Contains;
 
 namespace {
 const std::string kLine =
