@@ -205,7 +205,7 @@ Result<std::string> JsonReader::choice_or(std::string_view key, std::initializer
   NG_CHECK(is_object());
   if (!has(key)) return fallback;
   const std::vector<std::string> names(allowed.begin(), allowed.end());
-  const auto value = string(key);
+  auto value = string(key);
   if (value && std::find(names.begin(), names.end(), *value) != names.end()) return value;
   const auto near = value ? near_matches(*value, names) : std::vector<std::string>{};
   return wrong(key, fmt::format("one of {}{}", joined(names),
