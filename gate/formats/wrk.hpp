@@ -40,7 +40,8 @@ struct WrkErrors {
 
 // Of the whole run. Latencies in microseconds.
 struct WrkResult {
-  std::uint64_t requests = 0, duration_us = 0, bytes = 0;
+  std::uint64_t requests = 0, bytes = 0;
+  std::uint64_t duration_us = 0;  // really used: up to wrk.thread:stop() where the script ended every thread by it
   WrkErrors errors;
   bool counted = false;                   // every status was counted
   std::map<int, std::uint64_t> statuses;  // only when counted

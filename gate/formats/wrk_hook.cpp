@@ -46,7 +46,30 @@ function setup(thread)
   if user_setup then user_setup(thread) end
 end
 
+local ffi = require('ffi')
+ffi.cdef('struct nightgate_timeval { long seconds; long micros; };')
+ffi.cdef('int gettimeofday(struct nightgate_timeval *now, void *zone);')
+local function now_us()
+  local now = ffi.new('struct nightgate_timeval')
+  ffi.C.gettimeofday(now, nil)
+  return tonumber(now.seconds) * 1e6 + tonumber(now.micros)
+end
+
+-- A script may end a thread before the time is over (its pool is empty); wrk's own duration knows nothing of that.
+local function note_stop()
+  local real = wrk.thread
+  wrk.thread = setmetatable({
+    stop = function()
+      nightgate_stopped_us = nightgate_stopped_us or now_us()
+      real:stop()
+    end,
+    get = function(_, name) return real:get(name) end,
+    set = function(_, name, value) real:set(name, value) end,
+  }, { __index = function(_, name) return real[name] end, __newindex = function(_, name, value) real[name] = value end })
+end
+
 function init(args)
+  note_stop()
   if user_init then user_init(args) end
   wrap_response()  -- a script may set response() as late as here
 end
@@ -68,6 +91,19 @@ local function expected(status)
   return false
 end
 
+-- From the start to the last thread's own end, where every thread ended by itself; else the whole run.
+local function used_us(summary)
+  local last = 0
+  for _, thread in ipairs(threads) do
+    local stopped = thread:get('nightgate_stopped_us')
+    if not stopped then return summary.duration end
+    last = math.max(last, stopped)
+  end
+  local used = last - (now_us() - summary.duration)
+  if #threads == 0 or used <= 0 or used > summary.duration then return summary.duration end
+  return used
+end
+
 local function gather(summary)
   local all, counted, fault = {}, #threads > 0, nightgate_fault
   for _, thread in ipairs(threads) do
@@ -85,10 +121,11 @@ local function gather(summary)
 end
 
 function done(summary, latency, requests)
+  local duration = used_us(summary)
   local seen = gather(summary)
   local e = summary.errors
   local parts = {
-    '"requests":' .. whole(summary.requests), '"duration_us":' .. whole(summary.duration),
+    '"requests":' .. whole(summary.requests), '"duration_us":' .. whole(duration),
     '"bytes":' .. whole(summary.bytes),
     '"errors":{"connect":' .. whole(e.connect) .. ',"read":' .. whole(e.read) .. ',"write":' .. whole(e.write) ..
       ',"status":' .. whole(e.status) .. ',"timeout":' .. whole(e.timeout) .. '}',
