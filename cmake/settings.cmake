@@ -16,6 +16,9 @@ if(NIGHTGATE_SANITIZE)
   target_compile_options(ng_settings INTERFACE -fsanitize=${NIGHTGATE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(ng_settings INTERFACE -fsanitize=${NIGHTGATE_SANITIZE})
 endif()
+if(NIGHTGATE_FUZZ)  # libFuzzer steers by the coverage of the rooms, not only of the target's own file
+  target_compile_options(ng_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 add_library(ng_warnings INTERFACE)
 target_compile_options(ng_warnings INTERFACE
