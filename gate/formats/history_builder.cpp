@@ -83,7 +83,8 @@ Result<Instant> parse_time(std::string_view text, DateOnly date_only) {
   if (date_only == DateOnly::yes && text.size() == 10) {
     if (const auto date = parse_date(text)) return Instant{*date};
   }
-  return parse_rfc3339(text);
+  if (auto time = parse_rfc3339(text)) return time;
+  return fail(Code::bad_data, fmt::format("{} is not an RFC 3339 time such as 2026-11-30T16:38:36Z", in_quotes(text)));
 }
 
 std::string HistoryBuilder::at(std::size_t line) const { return fmt::format("{} {}: ", place_, line); }

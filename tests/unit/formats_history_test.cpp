@@ -125,6 +125,14 @@ TEST_CASE("CSV refuses what cannot be judged, with the line", "[formats]") {
   CHECK_THAT(refusal(parse_csv(kHead + good, small)), Contains("50 allowed"));
 }
 
+TEST_CASE("Complaints about broken bytes are text themselves", "[formats]") {  // found by fuzzing
+  for (const char* field : {"2026-01-\xD0\xCE\xAB:00.5+01:00", "\xFF", "2026-01-02T00:00:0\xFFZ"}) {
+    const auto result = parse_csv(kHead + field + ",c,m,d.a,u,higher,10\n");
+    REQUIRE_FALSE(result.has_value());
+    CHECK(is_utf8(result.error().text()));
+  }
+}
+
 TEST_CASE("A CSV that is cut off is refused or flagged at every byte", "[formats]") {
   const std::string text =
       kHead + "2026-01-02T00:00:00Z,c,m,\"d.a\",u,higher,10957\n" + "2026-01-03T00:00:00Z,c,m,\"d.a\",u,higher,10958\n";
