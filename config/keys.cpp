@@ -64,4 +64,11 @@ const std::vector<std::string>& known_keys(std::string_view object) {
   return found == all.end() ? none : found->keys;
 }
 
+const std::vector<std::string>& load_formats() {
+  static const std::vector<std::string> names = {
+      "json",      "json-pointer", "regex",   "bencher",         "google-benchmark",
+      "hyperfine", "k6",           "pgbench", "redis-benchmark", "go-benchmark"};
+  return names;
+}
+
 }  // namespace nightgate::config

@@ -16,4 +16,7 @@ struct ObjectKeys {
 // Keys of one of them; an unknown name gives an empty list.
 [[nodiscard]] const std::vector<std::string>& known_keys(std::string_view object);
 
+// Formats of a command's output (gate/formats knows the same; a test compares).
+[[nodiscard]] const std::vector<std::string>& load_formats();
+
 }  // namespace nightgate::config

@@ -1,8 +1,13 @@
 // "scenarios": what is done to a deployment and what is read from it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "config/fields.hpp"
+#include "config/keys.hpp"
 
 namespace nightgate::config {
 namespace {
@@ -45,7 +50,14 @@ Status load_command(const JsonReader& reader, CommandLoad& command) {
   fields.require("argv", "the program with its arguments");
   fields.command("argv", command.argv);
   fields.text("format", command.format);
+  const auto& formats = load_formats();
+  if (std::ranges::find(formats, command.format) == formats.end()) {
+    fields.wrong("format", fmt::format("one of {}", fmt::join(formats, ", ")));
+  }
   fields.text_map("pick", command.pick);
+  const bool picks = command.format == "json-pointer" || command.format == "regex";
+  if (picks) fields.require("pick", "for each metric where to find it");
+  if (!picks && fields.has("pick")) fields.refuse("pick", "goes with the formats json-pointer and regex only");
   fields.number("timeout_seconds", command.timeout_seconds, 0.1, 86400);
   return fields.status();
 }
@@ -121,20 +133,12 @@ Status load_extra(const std::string& name, const JsonReader& reader, ExtraMetric
   return fields.status();
 }
 
-// The formats whose output has neither units nor directions: the config must give them.
-bool needs_metrics(const CommandLoad& command) { return command.format == "json" || !command.pick.empty(); }
-
 void metric_fields(Fields& fields, Scenario& scenario) {
   const auto* command = std::get_if<CommandLoad>(&scenario.load);
   fields.each_member("metrics", [&](const std::string& name, const JsonReader& value) {
     return load_metric(value, scenario.metrics[name], command != nullptr);
   });
   if (command == nullptr) return;
-  if (needs_metrics(*command) && scenario.metrics.empty()) {
-    fields.wrong("metrics",
-                 "the metrics that the command prints, each with its unit, such as "
-                 "{\"rate\": {\"unit\": \"1/s\", \"better\": \"higher\"}}");
-  }
   for (const auto& [name, how] : command->pick) {
     if (!scenario.metrics.contains(name)) {
       fields.refuse("metrics", "\"" + name + "\" of load.command.pick is missing: its unit and direction belong here");

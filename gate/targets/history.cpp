@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
-#include "gate/targets/commit_title.hpp"
+#include "gate/formats/git_title.hpp"
 #include "gate/targets/git.hpp"
 #include "gate/targets/history_refs.hpp"
 #include "gate/targets/target.hpp"
@@ -32,21 +31,24 @@ git::Commit parent_of(const git_commit* commit, unsigned number = 0) {
   return git::Commit(raw);
 }
 
-Merge merge_from(const git_commit* commit) {
+formats::GitTitle title_of(const git_commit* commit) {
   const char* message = git_commit_message(commit);
-  CommitTitle title = read_commit_title(message != nullptr ? message : "");
+  return formats::parse_git_title(message != nullptr ? message : "");
+}
+
+Merge merge_from(const git_commit* commit) {
+  formats::GitTitle title = title_of(commit);
   Merge merge;
   merge.commit = git::hex(*git_commit_id(commit));
   merge.time = time_of(commit);
   merge.author = author_of(commit);
   if (const auto topic = parent_of(commit, 1)) {  // a merge commit is made by whoever pressed the button
     merge.author = author_of(topic.get());
-    const char* below = git_commit_message(topic.get());
-    if (title.reverts.empty() && below != nullptr) title.reverts = read_commit_title(below).reverts;
+    if (title.reverted_commit.empty()) title.reverted_commit = title_of(topic.get()).reverted_commit;
   }
   merge.title = std::move(title.title);
-  merge.pr = title.pr;
-  merge.reverts = std::move(title.reverts);
+  if (title.number) merge.pr = static_cast<int>(*title.number);
+  merge.reverts = std::move(title.reverted_commit);
   return merge;
 }
 

@@ -6,6 +6,7 @@
 #include "config/keys.hpp"
 #include "gate/base/files.hpp"
 #include "gate/base/json.hpp"
+#include "gate/formats/load.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace nightgate;
@@ -58,4 +59,9 @@ TEST_CASE("every key is described, in the schema and on its page", "[config]") {
       CHECK(section.find("| " + description + " |") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("formats of commands are those that gate/formats reads", "[config]") {
+  CHECK(config::load_formats() == formats::program_formats());
+  CHECK(schema().at("definitions").at("command").at("properties").at("format").at("enum") == config::load_formats());
 }
