@@ -9,7 +9,6 @@
 
 #include "ci/cli/context.hpp"
 #include "gate/base/json.hpp"
-#include "gate/judge/changes.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -25,7 +24,6 @@ int terminal_width() {
 struct View {
   store::MetricInfo info;
   std::vector<store::SeriesPoint> points;  // oldest first
-  std::vector<judge::ChangePoint> changes;
 };
 
 // One block character a night, lowest to highest value shown; bad nights in red, gaps as spaces.
@@ -71,19 +69,7 @@ std::string table(const View& view, const Options& options) {
   return out;
 }
 
-std::string changes_text(const View& view) {
-  std::string out;
-  for (const auto& c : view.changes) {
-    const auto& at = view.points[c.index];
-    const auto& before = view.points[c.index == 0 ? 0 : c.index - 1];
-    out += fmt::format("  change {:>8} between night {} ({}) and night {} ({}), confidence {:.1f} %\n",
-                       percent(c.change), before.sequence, before.commit.substr(0, 10), at.sequence,
-                       at.commit.substr(0, 10), 100 * c.confidence);
-  }
-  return out.empty() ? "  no change points\n" : out;
-}
-
-json to_json(const View& view, const Options& options) {
+json to_json(const View& view) {
   json out = {{"metric", view.info.name},
               {"unit", view.info.unit},
               {"better", view.info.better == store::Better::higher ? "higher" : "lower"},
@@ -101,23 +87,7 @@ json to_json(const View& view, const Options& options) {
                              {"red", p.red},
                              {"voided", p.voided}});
   }
-  if (options.changes) {
-    out["changes"] = json::array();
-    for (const auto& c : view.changes) {
-      out["changes"].push_back({{"night", view.points[c.index].sequence},
-                                {"after", view.points[c.index == 0 ? 0 : c.index - 1].sequence},
-                                {"change", c.change},
-                                {"confidence", c.confidence}});
-    }
-  }
   return out;
-}
-
-std::vector<judge::ChangePoint> changes_of(const View& view) {
-  std::vector<double> values;
-  for (const auto& p : view.points) values.push_back(p.voided ? std::nan("") : p.value);
-  return judge::change_points(values,
-                              view.info.better == store::Better::higher ? judge::Better::higher : judge::Better::lower);
 }
 
 Result<View> view_of(store::Store& store, const config::Config& config, const std::string& machine,
@@ -126,9 +96,8 @@ Result<View> view_of(store::Store& store, const config::Config& config, const st
   for (const auto& [old_name, new_name] : config.aliases) {
     if (new_name == info.name) names.push_back(old_name);
   }
-  View view{info, {}, {}};
+  View view{info, {}};
   NG_TRY(view.points, store.series(config.project, machine, names, 0));
-  if (options.changes) view.changes = changes_of(view);
   return view;
 }
 
@@ -197,7 +166,7 @@ Result<int> verb_history(const Options& options) {
     NG_TRY(const auto view, view_of(*store, config, machine, info, options));
     if (view.points.empty() || (!one && !info.gated)) continue;
     if (options.json) {
-      document["metrics"].push_back(to_json(view, options));
+      document["metrics"].push_back(to_json(view));
       continue;
     }
     const auto width = static_cast<std::size_t>(std::max(20, terminal_width() - (one ? 4 : 50)));
@@ -206,7 +175,6 @@ Result<int> verb_history(const Options& options) {
                       figure(last.value), info.unit,
                       info.better == store::Better::higher ? "(up is better)" : "(down is better)"));
     if (one) print(table(view, options));
-    if (options.changes) print(changes_text(view));
   }
   if (options.json) print_json(options, document);
   if (!options.json && metrics.empty())
