@@ -91,7 +91,7 @@ json to_json(const View& view) {
 }
 
 Result<View> view_of(store::Store& store, const config::Config& config, const std::string& machine,
-                     const store::MetricInfo& info, const Options& options) {
+                     const store::MetricInfo& info) {
   std::vector<std::string> names{info.name};
   for (const auto& [old_name, new_name] : config.aliases) {
     if (new_name == info.name) names.push_back(old_name);
@@ -163,7 +163,7 @@ Result<int> verb_history(const Options& options) {
   json document = {{"machine", machine}, {"metrics", json::array()}};
   const bool one = !options.positional.empty();
   for (const auto& info : metrics) {
-    NG_TRY(const auto view, view_of(*store, config, machine, info, options));
+    NG_TRY(const auto view, view_of(*store, config, machine, info));
     if (view.points.empty() || (!one && !info.gated)) continue;
     if (options.json) {
       document["metrics"].push_back(to_json(view));
