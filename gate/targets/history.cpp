@@ -142,6 +142,11 @@ class GitHistory final : public History {
     return known;
   }
 
+  Result<std::string> tree_id(std::string_view reference) override {
+    NG_TRY(const auto commit, find(reference));
+    return git::hex(*git_commit_tree_id(commit.get()));
+  }
+
   Status checkout(std::string_view reference, const fs::path& into) override {
     NG_TRY(const auto commit, find(reference));
     return git::write_tree(repository_.get(), commit.get(), into.string());

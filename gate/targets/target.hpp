@@ -46,6 +46,8 @@ class History {
   [[nodiscard]] virtual Result<std::string> last_release(std::string_view commit) = 0;
   // Place of the commit on its first-parent line, the first commit being 1 (for `{n}`).
   [[nodiscard]] virtual Result<int> place(std::string_view commit) = 0;
+  // Id of the commit's tree: equal for commits with equal files.
+  [[nodiscard]] virtual Result<std::string> tree_id(std::string_view commit) = 0;
   // Writes a clean checkout of the commit into an existing empty directory (submodules stay empty).
   [[nodiscard]] virtual Status checkout(std::string_view commit, const fs::path& into) = 0;
   // Brings the branch up to date where a url is configured; a no-op for a plain local path.
@@ -64,8 +66,10 @@ struct DirectoryTarget {  // an artifact or a finished build
 struct NoBroker {};  // command-only projects without targets: the load itself is what is measured
 struct Target {
   std::string commit;  // full sha; may be empty for a bare path or image
-  std::string digest;  // image digest, or "sha256:" + hash of the artifact's content; never empty
-  std::string label;   // what people see: "#123 5d2f01c", "v1.2", a path
+  // Image digest, or "sha256:" + hash of: an artifact's content; a build's inputs (tree and command); without a broker,
+  // the load programs. Never empty; equal digests mean that there is nothing to compare.
+  std::string digest;
+  std::string label;  // what people see: "#123 5d2f01c", "v1.2", a path
   std::variant<DirectoryTarget, ImageTarget, NoBroker> form;
 };
 
@@ -84,9 +88,11 @@ class Finder {
   [[nodiscard]] virtual Result<Found> find(const Merge& merge) = 0;
   // The same for many, asked in parallel where it is a network question. Same order as given.
   [[nodiscard]] virtual Result<std::vector<Found>> find_all(const std::vector<Merge>& merges) = 0;
-  // A target from what a person typed: commit or tag, image reference, directory path, `merge-base`, `last-release`.
+  // A target from what a person typed: commit or tag, image reference, directory path, `merge-base` (of the branch and
+  // HEAD), `last-release` (before HEAD). Code::not_found with what was tried.
   [[nodiscard]] virtual Result<Target> parse(std::string_view reference) = 0;
-  // Makes it startable here: pulls the image, runs the build. Nothing may be pulled during a measurement.
+  // Makes it startable here: pulls the image, runs the build. Nothing may be pulled during a measurement. A build that
+  // fails is Code::measure with the end of its log, and from then on find() calls that merge Untestable.
   [[nodiscard]] virtual Status prepare(const Target& target) = 0;
 };
 // `history` may be null where the project has no repository; borrowed.
