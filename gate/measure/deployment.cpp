@@ -80,6 +80,19 @@ Status RunningDeployment::alive() {
   return {};
 }
 
+Status RunningDeployment::seems_alive() {
+  for (auto& node : nodes_) {
+    if (!node.looks_alive()) NG_CHECK(node.alive());
+  }
+  return {};
+}
+
+const RunningNode* RunningDeployment::first_broker_node() const {
+  const auto* broker = first_broker();
+  const auto it = std::ranges::find_if(nodes_, [&](const RunningNode& node) { return &node.node() == broker; });
+  return it == nodes_.end() ? nullptr : &*it;
+}
+
 bool RunningDeployment::has_reset() const {
   return std::ranges::any_of(deployment_.services, [](const config::Node& node) { return !node.reset.empty(); });
 }

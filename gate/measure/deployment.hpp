@@ -45,11 +45,15 @@ class RunningDeployment {
   [[nodiscard]] std::vector<RunningNode>& nodes() { return nodes_; }
   // The one that gets the load; null in command-only projects.
   [[nodiscard]] const config::Node* first_broker() const;
+  // Its node; null when it does not run.
+  [[nodiscard]] const RunningNode* first_broker_node() const;
   // Options of requests to the first broker.
   [[nodiscard]] CallOptions call_options() const;
 
   // Everybody still runs and listens, on the same sockets as when it was found ready.
   [[nodiscard]] Status alive();
+  // The same, cheap enough for several times a second.
+  [[nodiscard]] Status seems_alive();
   // Empties the store: the services' reset commands where there are any, else everything is stopped and started again.
   [[nodiscard]] Status empty_store();
   // The reset commands leave the processes running, so that a warm-up before them lasts.

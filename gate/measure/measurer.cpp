@@ -140,9 +140,16 @@ Status HostMeasurer::measure_in(RunningDeployment& running, const config::Scenar
   };
   steps.run = [&](int number, int attempt) -> Result<RepeatResult> {
     say(fmt::format("repeat {} of {}{}", number + 1, scenario.repeats, attempt == 0 ? "" : ", again"));
-    NG_CHECK(sampling.begin());
-    NG_TRY(const auto loaded, load.run(running, around.placement.load, load.seconds(), Purpose::repeat, tick));
-    NG_TRY(auto result, sampling.end(loaded));
+    sampling.begin();
+    const auto loaded = load.run(running, around.placement.load, load.seconds(), Purpose::repeat, tick);
+    if (!loaded) {
+      // Somebody stopped the broker, and the load saw time-outs: not the broker's errors, so not the end of the start.
+      RepeatResult excused;
+      excused.void_reason = around.stopped() ? std::string() : sampling.excuse();
+      if (excused.void_reason.empty()) return tl::unexpected<Error>(loaded.error());
+      return excused;
+    }
+    auto result = sampling.end(*loaded);
     NG_CHECK(running.alive());
     return result;
   };
@@ -159,6 +166,13 @@ Result<Measurement> HostMeasurer::measure(const targets::Target& target, const c
   NG_TRY(const auto load, make_load(config_, scenario));
   NG_TRY(const auto placed, placement(deployment));
   const Surroundings around{config_, clock_, engine_.get(), placed, stop_};
+  NG_TRY(out.no_verdict, wait_until_quiet(around, progress_));
+  if (!out.no_verdict.empty()) {
+    out.no_verdict =
+        fmt::format("the machine was not quiet within {} minutes: {}", config_.machine.wait_minutes, out.no_verdict);
+    progress_.done(out);
+    return out;
+  }
   progress_.step(fmt::format("{}.{}, start {}, starting", deployment.name, scenario.name, start + 1));
   auto running = RunningDeployment::start(around, target, deployment);
   if (!running) return with_context(std::move(running).error(), doing);

@@ -202,6 +202,12 @@ Status RunningNode::alive() {
   return ended(how);
 }
 
+bool RunningNode::looks_alive() {
+  if (child_) return child_->running();
+  const auto stat = process_stat(pid_);
+  return stat && stat->state != 'Z';
+}
+
 std::vector<ProcessStat> RunningNode::processes() const {
   std::vector<ProcessStat> out;
   if (pid_ <= 0) return out;
@@ -260,6 +266,12 @@ std::string RunningNode::log_tail() const {
   if (!is_container()) return {};
   auto logs = container_.engine->logs(container_.id, log_lines);
   return logs ? *std::move(logs) : std::string();
+}
+
+Result<std::string> RunningNode::whole_log() const {
+  if (child_) return read_file(child_->log_file());
+  constexpr int many_lines = 1000000;
+  return is_container() ? container_.engine->logs(container_.id, many_lines) : Result<std::string>(std::string());
 }
 
 void RunningNode::stop() {

@@ -52,6 +52,8 @@ class RunningNode {
 
   // Code::measure with how it ended and its log's last lines when it doesn't run any more (or was restarted).
   [[nodiscard]] Status alive();
+  // Cheap, for many times a second: false only when it is surely gone; alive() then says how.
+  [[nodiscard]] bool looks_alive();
   // Its processes now: the group, the session, and for a container all of its control group.
   [[nodiscard]] std::vector<ProcessStat> processes() const;
   // Is whoever listens on the port one of ours? Says who it is when not. Remembers the sockets.
@@ -61,6 +63,7 @@ class RunningNode {
   // Runs the configured reset command: inside a container, else on the host in `directory`.
   [[nodiscard]] Status reset(const Names& names, const fs::path& directory);
   [[nodiscard]] std::string log_tail() const;
+  [[nodiscard]] Result<std::string> whole_log() const;  // at most 64 MiB
   void stop();
 
  private:

@@ -2,15 +2,29 @@
 
 namespace nightgate::measure {
 
-Status Sampling::begin() { return {}; }
+// What costs CPU in the deployment (requests to it) comes first, and last at the end.
+void Sampling::begin() {
+  postgres_.begin();
+  extra_.begin();
+  conditions_.begin();
+  cost_.begin();
+}
 
-Status Sampling::tick() { return deployment_.alive(); }
+Status Sampling::tick() {
+  conditions_.tick();
+  return deployment_.seems_alive();
+}
 
-Result<RepeatResult> Sampling::end(const LoadResult& load) {
+RepeatResult Sampling::end(const LoadResult& load) {
   RepeatResult out;
   out.samples = load.samples;
   out.metrics = load.metrics;
-  out.void_reason = load.void_reason;
+  cost_.end(load, out);
+  auto verdict = conditions_.end(cost_.cpu_seconds() + load.cpu_seconds, cost_.throttled_periods());
+  out.conditions = std::move(verdict.conditions);
+  out.void_reason = load.void_reason.empty() ? std::move(verdict.void_reason) : load.void_reason;
+  extra_.end(load.requests, out);
+  postgres_.end(load.requests, out);
   return out;
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "config/config.hpp"
-#include "gate/measure/deployment.hpp"
+#include "gate/measure/conditions.hpp"
+#include "gate/measure/cost.hpp"
+#include "gate/measure/extra.hpp"
 #include "gate/measure/load.hpp"
+#include "gate/measure/postgres.hpp"
 #include "gate/measure/repeats.hpp"
 
 namespace nightgate::measure {
@@ -12,17 +15,26 @@ namespace nightgate::measure {
 class Sampling {
  public:
   Sampling(RunningDeployment& deployment, const config::Scenario& scenario, const Surroundings& around)
-      : deployment_(deployment), scenario_(scenario), around_(around) {}
+      : deployment_(deployment),
+        cost_(deployment),
+        conditions_(deployment, around),
+        extra_(deployment, scenario.extra),
+        postgres_(deployment) {}
 
-  [[nodiscard]] Status begin();
+  void begin();
+  // Code::measure as soon as somebody of the deployment is gone.
   [[nodiscard]] Status tick();
+  // Why errors of the load may not be the broker's fault; empty: no such reason.
+  [[nodiscard]] std::string excuse() const { return conditions_.excuse(); }
   // The load's samples with those of cost added, the conditions, and why the repeat must not be used (if so).
-  [[nodiscard]] Result<RepeatResult> end(const LoadResult& load);
+  [[nodiscard]] RepeatResult end(const LoadResult& load);
 
  private:
   RunningDeployment& deployment_;
-  const config::Scenario& scenario_;
-  const Surroundings& around_;
+  CostMeter cost_;
+  ConditionWatch conditions_;
+  ExtraMeter extra_;
+  PostgresMeter postgres_;
 };
 
 }  // namespace nightgate::measure

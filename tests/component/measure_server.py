@@ -4,7 +4,8 @@
   measure_server.py --port N [--status N] [--version JSON] [--delay SECONDS] [--exit-after N] [--cpu-ms N]
 
 Answers every request with the status and {"count": 1}; /version with the JSON given. `--delay` waits before listening,
-`--exit-after` ends the process after so many answers, `--cpu-ms` burns that much CPU time for each."""
+`--exit-after` ends the process after so many answers, `--cpu-ms` makes the process use that much CPU time for each, its
+own work included."""
 import argparse
 import json
 import os
@@ -22,6 +23,7 @@ parser.add_argument("--exit-after", type=int, default=0)
 parser.add_argument("--cpu-ms", type=float, default=0)
 options = parser.parse_args()
 answered = 0
+base = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -29,16 +31,17 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def answer(self):
-        global answered
+        global answered, base
         length = int(self.headers.get("Content-Length") or 0)
         if length:
             self.rfile.read(length)
+        if base is None:
+            base = time.process_time()
         answered += 1
         if options.exit_after and answered > options.exit_after:
             print("measure_server: giving up on purpose", file=sys.stderr, flush=True)
             os._exit(7)
-        until = time.process_time() + options.cpu_ms / 1000
-        while time.process_time() < until:
+        while options.cpu_ms and time.process_time() < base + answered * options.cpu_ms / 1000:
             pass
         body = (options.version if self.path == "/version" else json.dumps({"count": 1})).encode()
         self.send_response(200 if self.path == "/version" else options.status)
