@@ -177,7 +177,7 @@ Result<std::vector<TripGroup>> PostgresStore::put_judgement(const Judgement& jud
     NG_TRY(const NightRow night, night_row(db, judgement.run));
     if (!night.current) return fail(Code::not_found, "run " + judgement.run + " is not its night's newest attempt");
     if (night.state == NightState::measuring || night.state == NightState::no_verdict) {
-      return fail(Code::internal, "a night is judged only once its readings are stored");
+      return fail(Code::no_verdict, "the night's readings are not in the store (yet): nothing to judge");
     }
     NG_CHECK(replace_verdicts(db, night, judgement.verdicts));
     NG_CHECK(put_snapshot(db, night, judgement.snapshot));

@@ -71,7 +71,17 @@ Result<Night> further_attempt(Connection& db, const Place& place, const Run& run
   return *made;
 }
 
-Result<Night> continued_or_new(Connection& db, const Run& run, Sequence attempt_of) {
+Status close_unfinished(Connection& db, const Place& place) {
+  auto closed = db.run(
+      "UPDATE night SET state = 'no_verdict', reason = 'left unfinished; a later night was measured while the store "
+      "was "
+      "away' WHERE project_id = $1 AND machine_id = $2 AND state = 'measuring'",
+      Params().integer(place.project).integer(place.machine));
+  if (!closed) return tl::unexpected(std::move(closed).error());
+  return {};
+}
+
+Result<Night> continued_or_new(Connection& db, const Run& run, Sequence attempt_of, Unfinished unfinished_ones) {
   Place place;
   NG_TRY(place.project, project_id(db, run.project));
   NG_TRY(place.machine, machine_id(db, run.machine, run.machine_class));
@@ -80,7 +90,8 @@ Result<Night> continued_or_new(Connection& db, const Run& run, Sequence attempt_
                              Params().integer(place.project).integer(place.machine)));
   static_cast<void>(locked);
   NG_TRY(auto same, night_of_attempt(db, run.uuid));
-  if (!same) {
+  if (!same && unfinished_ones == Unfinished::close) NG_CHECK(close_unfinished(db, place));
+  if (!same && unfinished_ones == Unfinished::resume) {
     NG_TRY(same, one_night(db,
                            "WHERE n.project_id = $1 AND n.machine_id = $2 AND n.state IN ('measuring', 'measured') AND "
                            "NOT n.voided AND NOT n.imported ORDER BY n.sequence DESC LIMIT 1",
@@ -178,8 +189,9 @@ Status insert_readings(Connection& db, const NightRow& night, const judge::Night
 
 }  // namespace
 
-Result<Night> PostgresStore::begin_night(const Run& run, Sequence attempt_of) {
-  return connection_->in_transaction([&]() { return continued_or_new(*connection_, run, attempt_of); });
+Result<Night> PostgresStore::begin_night(const Run& run, Sequence attempt_of, Unfinished unfinished_ones) {
+  return connection_->in_transaction(
+      [&]() { return continued_or_new(*connection_, run, attempt_of, unfinished_ones); });
 }
 
 Status PostgresStore::set_night_target(const std::string& run, const Target& target, const std::string& definition) {

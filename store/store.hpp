@@ -15,6 +15,10 @@
 
 namespace nightgate::store {
 
+// What begin_night does with an unfinished night: give it back to be continued, or close it (`measuring` becomes
+// no_verdict, `measured` waits to be judged) and make the new one. `close` is for nights that come out of the spool.
+enum class Unfinished { resume, close };
+
 // What measuring writes. Both the database and the local spool take it, so a night goes on when the database is away.
 class Recorder {
  public:
@@ -32,7 +36,8 @@ class Recorder {
   // (measuring or measured), that one comes back instead, `resumed`, with its own run uuid: go on with it, reading what
   // it has by measurements(night.run), or close it by set_night(no_verdict) and begin again. The same run.uuid again
   // gives the same night. attempt_of > 0: a further attempt of that night (Code::not_found when there is none).
-  [[nodiscard]] virtual Result<Night> begin_night(const Run& run, Sequence attempt_of = 0) = 0;
+  [[nodiscard]] virtual Result<Night> begin_night(const Run& run, Sequence attempt_of = 0,
+                                                  Unfinished unfinished = Unfinished::resume) = 0;
   // Tonight's target and the fingerprint of all definitions together.
   [[nodiscard]] virtual Status set_night_target(const std::string& run, const Target& target,
                                                 const std::string& definition) = 0;
