@@ -23,8 +23,8 @@ struct Simulation {
   int merges = 64;
   double effect = 0.2;        // shift of the log between the ends, > 0
   double noise = 0.1;         // sd of the log of one measurement, > 0
-  Drift drift = Drift::none;  // the machine's own speed, per measurement: walk 0.3 sd; trend 0.1 sd; jump 3 sd up or
-                              // down, one in 15
+  Drift drift = Drift::none;  // the machine's own speed: walk 0.3 sd, trend 0.1 sd a measurement; jump 3 sd, one in 30
+  double drift_size = 1;      // times these figures
   double outliers = 0;        // fraction of measurements whose noise is six times as wide
   double image_effect = 0;    // sd of every image's own offset, as a fraction of the effect
   double missing = 0;         // fraction of the interior points without a target
@@ -53,6 +53,10 @@ struct SimulationResult {
   double measurements_p95 = 0;
 };
 
+// Why this can't be simulated (a sentence), or nothing when it can.
+std::optional<std::string> invalid(const Simulation& simulation);
+
+// An invalid simulation gives zeros.
 SimulationResult simulate(const Simulation& simulation);
 
 }  // namespace nightgate::search
