@@ -81,7 +81,7 @@ class ConfiguredFinder final : public Finder {
     }
     if (auto target = directory(text)) return target;
     tried.push_back("there is no directory of that name");
-    if (images_) {
+    if (images_ && text.find('/') != std::string::npos) {  // a bare word is no image: it would be looked for in public
       auto target = images_->parse(text);
       if (target) return target;
       tried.push_back(target.error().message);
