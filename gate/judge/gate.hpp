@@ -80,30 +80,42 @@ struct EvidenceLine {
 
 // Defaults are the measured ones (README.md); change them only with the harness at hand.
 struct ExpertRules {
-  int warm_up = 6;           // nights before the first judgement of a level that has no past
-  int residual_memory = 40;  // residuals behind the noise estimate
-  int tail_memory = 60;      // nights behind the own-worst-nights threshold
-  double prior_sigma = 0.008;
-  double prior_nights = 10;
-  double inflation_exponent = 0.5;
-  double inflation_max = 2;
+  int warm_up = 6;             // nights before the first judgement of a level that has no past
+  int residual_memory = 120;   // residuals behind the noise estimate
+  int tail_memory = 60;        // nights behind the own-worst-nights threshold
+  double prior_sigma = 0.008;  // noise of a series nobody knows yet, as if seen on prior_nights nights
+  double prior_nights = 20;
+  double inflation_slope = 1;  // noise counts 1 + slope x autocorrelation for evidence over more than two nights
+  double inflation_max = 1.7;
+  double young_nights = 32;  // with fewer residuals n the noise counts 1 + caution x (1/n - 1/young_nights)
+  double young_clear = 6;    // caution for the first line
+  double young_slow = 90;    // caution for the others
   std::vector<EvidenceLine> lines = {{2, 2, 1.0, 5, 1.3, 1.0, 5, 0.6},
-                                     {4, 4, 0.65, 3, 1.1, 0.85, 10, 0},
-                                     {4, 5, 0.8, 3, 1.1, 0.9, 20, 0},
-                                     {5, 7, 0.6, 1.6, 1.1, 0.75, 20, 0}};
-  int flap_memory = 90;  // nights an excursion is remembered
-  int flap_count = 2;    // excursions needed before they raise the thresholds
+                                     {4, 4, 0.65, 2.5, 1.1, 0.85, 10, 0},
+                                     {4, 5, 0.8, 2.5, 1.1, 0.9, 20, 0},
+                                     {5, 7, 0.5, 1.85, 1.1, 0.75, 20, 0}};
+  double seen_before = 1.05;  // the first line needs this times the worst accepted night of the level
+  int flap_memory = 60;       // nights an excursion is remembered
+  int flap_count = 3;         // excursions needed before they raise the thresholds
   double flap_factor = 1.2;
   int settle = 3;  // nights of a new level taken as they are
   int pinned_nights = 15;
   double pinned_floor_share = 1.4;
-  double pinned_sigmas = 3;
+  double pinned_sigmas = 2.6;
   double pinned_tail = 1.15;
   double pinned_quantile = 0.8;
   int pinned_median = 5;
   int pinned_hold = 3;
-  int gain_memory = 10;           // nights in which a lost gain is not a regression
+  int gain_memory = 8;            // nights in which a lost gain is not a regression
+  double gain_lost_share = 0.3;   // of the gain, that may be missing from the way back to the old level
   double unfit_threshold = 0.25;  // a series that needs more than this (log) is set aside
+  int unfit_residuals = 20;       // not said before that many are known
+  int modes_memory = 120;         // nights in which a series is watched for alternating between two levels
+  int modes_nights = 20;          // needed to tell
+  int modes_switches = 4;         // between the two; a change and its repair are two
+  double modes_apart = 0.08;      // log
+  double modes_share = 0.15;      // of the nights, on either level at least
+  double modes_explained = 0.9;   // of the variance, by the two levels (one bell: 0.64, flat: 0.75)
   double machine_bandwidth = 0.05;
   double machine_fast_weight = 0.5;
   double machine_rival = 0.6;
@@ -181,6 +193,7 @@ struct Numbers {
   std::array<double, max_lines> threshold{};  // per evidence line; +inf while the line sleeps
   std::array<int, max_lines> beyond{};        // nights of the line beyond its threshold, worse side
   int lines = 0;
+  int met = -1;  // the line that tripped or confirmed a gain tonight; -1: none (a creep trip has none)
 };
 
 struct MetricVerdict {

@@ -9,7 +9,9 @@ namespace {
 void consume(Series& s, std::span<const std::size_t> counted) {
   for (std::size_t i = 0; i < s.evidence.size(); ++i) {
     const bool used = std::find(counted.begin(), counted.end(), i) != counted.end();
-    if (s.evidence[i].held && !used) s.tail.push(s.evidence[i].d);
+    if (!s.evidence[i].held || used) continue;
+    s.tail.push(s.evidence[i].d);
+    s.residuals.push(s.evidence[i].d);
   }
   s.evidence.clear();
   s.run = {};
@@ -55,6 +57,7 @@ void fit_memory(Series& s, const Rules& rules) {
   fit(s.residuals, std::max(rules.expert.residual_memory, 2));
   fit(s.steps, std::max(rules.expert.residual_memory, 2) - 1);
   fit(s.tail, rules.expert.tail_memory);
+  fit(s.recent, rules.expert.modes_memory);
 }
 
 void restart_level(Series& s, const Rules& rules) {
@@ -63,6 +66,7 @@ void restart_level(Series& s, const Rules& rules) {
   s.warm = false;
   s.open.clear();
   s.gain.reset();
+  s.recent.clear();
   s.last_x = no_number;
 }
 
@@ -150,15 +154,6 @@ void accept_suspicion(Series& s) {
   consume(s, held);
   s.level = std::move(level);
   s.gain.reset();
-}
-
-void update_fitness(Series& s, const Thresholds& limits, const Rules& rules) {
-  s.unfit_reason.clear();
-  if (limits.lowest_worse > rules.expert.unfit_threshold && !std::isinf(limits.lowest_worse)) {
-    s.unfit_reason = "too noisy to gate: only changes beyond " +
-                     std::to_string(static_cast<int>(std::lround(100 * std::expm1(limits.lowest_worse)))) +
-                     " % could be told from noise; more repeats, a control, or a CPU-per-request metric would help";
-  }
 }
 
 double value_of(const Series& s, double x) {

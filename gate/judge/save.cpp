@@ -186,6 +186,7 @@ void put_memory(A& a, Series& s) {
   put(a, s.residuals);
   put(a, s.steps);
   put(a, s.tail);
+  put(a, s.recent);
   a.number(s.last_residual);
   a.number(s.last_x);
   list(a, s.evidence, [&](Evidence& e) {

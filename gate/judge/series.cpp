@@ -44,9 +44,13 @@ void follow_run(Series& s, const Tonight& t) {
 void remember_noise(Series& s, double exact) {
   const double d = std::round(exact * 1e8) / 1e8;  // keeps the snapshot short
   s.residuals.push(d);
+  s.tail.push(d);
+}
+
+void remember_step(Series& s, double exact) {
+  const double d = std::round(exact * 1e8) / 1e8;
   if (!std::isnan(s.last_residual)) s.steps.push(std::abs(d - s.last_residual));
   s.last_residual = d;
-  s.tail.push(d);
 }
 
 void warm_up_night(Series& s, const SeriesNight& night, const Rules& rules, MetricVerdict& out) {
@@ -56,7 +60,10 @@ void warm_up_night(Series& s, const SeriesNight& night, const Rules& rules, Metr
   if (out.nights_left > 0) return;
   s.warm = true;
   const double baseline = s.level.window.median();
-  for (std::size_t i = 0; i < s.level.window.size(); ++i) remember_noise(s, s.level.window.oldest(i) - baseline);
+  for (std::size_t i = 0; i < s.level.window.size(); ++i) {
+    remember_step(s, s.level.window.oldest(i) - baseline);
+    remember_noise(s, s.level.window.oldest(i) - baseline);
+  }
 }
 
 // The nights of a line that count, min_gap_hours apart; empty when the line isn't met tonight. side +1 worse, -1
@@ -99,6 +106,7 @@ std::vector<std::size_t> evidence(const Series& s, const Tonight& t, int side, M
     if (side > 0) out.numbers.beyond[i] = beyond;
     if (!found.empty() || counted.empty()) continue;
     kind = i == 0 ? TripKind::step : TripKind::slow;
+    out.numbers.met = static_cast<int>(i);
     found = std::move(counted);
   }
   return found;
@@ -109,7 +117,7 @@ void push_evidence(Series& s, const Tonight& t, bool held) {
   for (const EvidenceLine& line : t.rules.expert.lines) keep = std::max(keep, static_cast<std::size_t>(line.nights));
   s.evidence.push_back({t.night.night, s.level.last_accepted, t.night.x, t.d, held});
   while (s.evidence.size() > keep) {  // a bad night that led to nothing is one of this series' own worst nights
-    if (s.evidence.front().held) s.tail.push(s.evidence.front().d);
+    if (s.evidence.front().held) remember_noise(s, s.evidence.front().d);
     s.evidence.pop_front();
   }
 }
@@ -174,7 +182,8 @@ void worse_level(Series& s, const Tonight& t, std::span<const std::size_t> count
   const double level = median(values_of(s, counted));
   if (s.gain) {
     const double to_old = level - s.gain->old.window.median();
-    if (to_old <= std::max(0.4 * s.gain->size, bounded(t.limits.lowest_worse, t.rules) / 2)) {
+    if (to_old <=
+        std::max(t.rules.expert.gain_lost_share * s.gain->size, bounded(t.limits.lowest_worse, t.rules) / 2)) {
       count_excursion(s, s.gain->size, t.rules);
       lose_gain(s, counted, t.night.night, t.night.number, t.rules);
       out.verdict = Verdict::gain_lost;
@@ -259,6 +268,7 @@ void weigh(Series& s, const Tonight& t, MetricVerdict& out) {
   const bool worse = t.d > t.limits.lowest_worse;
   const bool better = -t.d > t.limits.lowest_better;
   push_evidence(s, t, worse || better);
+  remember_step(s, t.d);
   follow_run(s, t);
   const bool unfit = !s.unfit_reason.empty();
   TripKind kind = TripKind::step;
@@ -284,6 +294,7 @@ void weigh(Series& s, const Tonight& t, MetricVerdict& out) {
 void judge_night(Series& s, const SeriesNight& night, const Rules& rules, MetricVerdict& out) {
   ++s.judged;
   s.last_seen = night.night;
+  s.recent.push(night.x);
   if (!s.warm) return warm_up_night(s, night, rules, out);
   const double baseline = s.level.window.median();
   const Tonight t{night, rules, thresholds(s, rules), baseline, night.x - baseline};

@@ -91,6 +91,7 @@ struct Series {
   SortedRing residuals;  // d of accepted nights, across levels
   SortedRing steps;      // |difference of neighbouring residuals|
   SortedRing tail;       // d of all nights that did not become a new level
+  SortedRing recent;     // x of the last nights on whatever level, to see whether it alternates between two
   double last_residual = no_number;
   double last_x = no_number;  // of the last night that was not ambiguous
   std::deque<Evidence> evidence;

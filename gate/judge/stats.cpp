@@ -131,6 +131,21 @@ double SortedRing::median() const { return middle(sorted_); }
 
 double SortedRing::mad() const { return sorted_.empty() ? nan : middle_distance(sorted_, middle(sorted_)); }
 
+double SortedRing::central_spread() const {
+  const std::size_t n = sorted_.size();
+  if (n == 0) return nan;
+  const double center = middle(sorted_);
+  const std::size_t keep = std::max<std::size_t>(1, n * 85 / 100);
+  auto right = static_cast<std::size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), center) - sorted_.begin());
+  std::size_t left = right;
+  double sum = 0;
+  for (std::size_t taken = 0; taken < keep; ++taken) {
+    const bool take_left = right == n || (left > 0 && center - sorted_[left - 1] <= sorted_[right] - center);
+    sum += take_left ? center - sorted_[--left] : sorted_[right++] - center;
+  }
+  return sum / static_cast<double>(keep);
+}
+
 std::vector<double> SortedRing::values() const {
   std::vector<double> out;
   out.reserve(ring_.size());

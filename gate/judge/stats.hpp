@@ -9,6 +9,10 @@ namespace nightgate::judge {
 // MAD x this = standard deviation for normal noise (1 / quantile of the normal at 3/4).
 inline constexpr double mad_to_sigma = 1.4826022185056018;
 
+// Mean of the smallest 85 % of |x - median| x this = standard deviation for normal noise: 0.85 / (2 (f(0) - f(z))), z
+// = 1.4395.
+inline constexpr double central_to_sigma = 1.651;
+
 double mean(std::span<const double> data);
 double median(std::span<const double> data);
 // The lower of the two middle values where there are two: always one that was measured.
@@ -40,8 +44,9 @@ class SortedRing {
   std::size_t size() const { return sorted_.size(); }
   bool empty() const { return sorted_.empty(); }
   std::size_t capacity() const { return capacity_; }
-  double median() const;  // NaN when empty
-  double mad() const;     // about its own median, not scaled; NaN when empty
+  double median() const;          // NaN when empty
+  double mad() const;             // about its own median, not scaled; NaN when empty
+  double central_spread() const;  // mean of the smallest 85 % of |x - median|; NaN when empty
   double quantile(double p) const { return quantile_sorted(sorted_, p); }
   double min() const { return sorted_.front(); }
   double max() const { return sorted_.back(); }
