@@ -18,6 +18,7 @@ namespace {
 
 constexpr int most_pages = 100;
 constexpr int most_tries = 5;
+constexpr int most_redirects = 3;
 
 std::optional<long long> whole_number(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
@@ -74,13 +75,31 @@ tl::unexpected<Error> refused(const HttpResponse& r, const std::string& what, bo
   return fail(r.status >= 500 ? Code::away : Code::bad_data, said);
 }
 
-std::string host_part(std::string_view url) {
+// "https://host:port" of an address, in small letters; the token goes to the origin it is for and to no other.
+std::string origin_of(std::string_view url) {
   const auto scheme = url.find("://");
   const auto from = scheme == std::string_view::npos ? 0 : scheme + 3;
-  return std::string(url.substr(0, url.find('/', from)));
+  std::string out(url.substr(0, url.find_first_of("/?#", from)));
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+bool is_redirect(long status) { return status == 301 || status == 302 || status == 307 || status == 308; }
+
+bool is_loopback(const std::string& origin) {
+  const auto host = origin.substr(0, origin.rfind(':') > 7 ? origin.rfind(':') : origin.size());
+  return host == "http://127.0.0.1" || host == "http://localhost" || host == "http://[::1]";
 }
 
 }  // namespace
+
+Status check_api(const std::string& api) {
+  const auto origin = origin_of(api);
+  if (origin.rfind("https://", 0) == 0 || is_loopback(origin)) return {};
+  return fail(Code::usage,
+              "the GitHub API's address must begin with https:// (a token would go over it in the clear): " +
+                  origin.substr(0, 200));
+}
 
 Result<Account> account_from(const config::GitHub& config) {
   Account account;
@@ -88,6 +107,7 @@ Result<Account> account_from(const config::GitHub& config) {
   account.repository = config.repository;
   account.ca_file = config.ca_file;
   while (!account.api.empty() && account.api.back() == '/') account.api.pop_back();
+  NG_CHECK(check_api(account.api));
   if (!config.token_file.empty()) {
     NG_TRY(account.token, read_file(config.token_file, 64U << 10U));
     while (!account.token.empty() && (account.token.back() == '\n' || account.token.back() == '\r'))
@@ -107,6 +127,15 @@ std::string Api::url_of(const std::string& path) const {
   return account_.api + "/repos/" + account_.repository + path;
 }
 
+// An address from a Link or Location header, absolute or relative to the host.
+Result<std::string> Api::same_origin(const std::string& target, const char* what) const {
+  if (target.rfind('/', 0) == 0 && target.rfind("//", 0) != 0) return origin_of(account_.api) + target;
+  if (origin_of(target) == origin_of(account_.api)) return target;
+  return fail(Code::bad_data, std::string("GitHub's ") + what +
+                                  " is on another host than the one configured; not followed, so that the token stays "
+                                  "where it belongs (check report.github.api)");
+}
+
 // GitHub asks for at least a second between writes; more makes a secondary limit likely.
 void Api::pause_between_writes() {
   const auto now = clock_.monotonic();
@@ -123,16 +152,23 @@ Result<HttpResponse> Api::send(const std::string& method, const std::string& url
   request.body = body;
   request.ca_file = account_.ca_file;
   request.proxy = account_.proxy;
-  // No redirects: a renamed repository answers 301, and the token must not go to whatever host is named there.
+  // Redirects (a renamed or moved repository answers 301) are followed here, by the same method and on this host only.
   request.headers = {{"Authorization", "Bearer " + account_.token},
                      {"Accept", "application/vnd.github+json"},
                      {"X-GitHub-Api-Version", "2022-11-28"},
                      {"User-Agent", "nightgate"}};
   if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
   std::chrono::seconds waited{0};
+  int redirects = 0;
   for (int attempt = 1;; ++attempt) {
     if (write) pause_between_writes();
     auto response = http_.send(request);
+    if (response && is_redirect(response->status) && response->header("location") && redirects < most_redirects) {
+      NG_TRY(request.url, same_origin(*response->header("location"), "redirect"));
+      ++redirects;
+      --attempt;
+      continue;
+    }
     std::chrono::seconds wait{1LL << attempt};
     if (!response) {
       // A POST that timed out may have been carried out: markers make a repetition visible, so the caller looks again.
@@ -171,10 +207,7 @@ Result<std::vector<nlohmann::json>> Api::list(const std::string& path) {
     if (!link) return out;
     NG_TRY(const auto next, formats::next_link(*link));
     if (!next) return out;
-    // The token goes to the host it is for and no other.
-    if (host_part(*next) != host_part(account_.api))
-      return fail(Code::bad_data, "GitHub's next page is on another host; not followed");
-    url = *next;
+    NG_TRY(url, same_origin(*next, "next page"));
   }
   return fail(Code::bad_data, fmt::format("GET {} has more than {} pages", path, most_pages));
 }
@@ -205,7 +238,9 @@ Result<std::string> Api::login() {
     if (user.is_object() && user.contains("login") && user["login"].is_string())
       login_ = user["login"].get<std::string>();
   }
-  // A workflow's own token may not ask who it is (403); its comments are by this account.
+  if (response.status == 401) return refused(response, "GET /user", false);
+  // A workflow's own token may not ask who it is (403); its comments are by this account. Another app's are not: the
+  // answer to its first comment tells (learn_login).
   if (login_.empty()) login_ = "github-actions[bot]";
   return login_;
 }

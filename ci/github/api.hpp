@@ -22,10 +22,13 @@ struct Account {
 };
 // From the config; the token from its variable or credential file. Code::denied when there is none.
 [[nodiscard]] Result<Account> account_from(const config::GitHub& config);
+// Code::usage unless it is https, or http on the loopback (an own fake or proxy).
+[[nodiscard]] Status check_api(const std::string& api);
 
 // One object per thread. Errors: Code::denied (401, 403 without a limit: no rights; also 404 on writes, which is how
 // missing rights look), Code::not_found, Code::away (limits, 5xx and time-outs that outlast the patience),
-// Code::bad_data (an answer that is not JSON, or 422 with GitHub's own message).
+// Code::bad_data (an answer that is not JSON, 422 with GitHub's own message, a redirect or page on another host).
+// Redirects are followed on the same scheme, host and port only, so that the token never leaves it.
 class Api {
  public:
   Api(HttpClient& http, Clock& clock, Account account);
@@ -38,10 +41,14 @@ class Api {
   [[nodiscard]] Status remove(const std::string& path);
   // The login that the token belongs to ("github-actions[bot]" for a workflow's own token, which may not ask).
   [[nodiscard]] Result<std::string> login();
+  // What GitHub says about the author of something that was just made with this token.
+  void learn_login(const std::string& login) { login_ = login; }
+  void wait(std::chrono::seconds duration) { clock_.sleep_for(duration); }
 
  private:
   [[nodiscard]] Result<HttpResponse> send(const std::string& method, const std::string& url, const std::string& body);
   [[nodiscard]] std::string url_of(const std::string& path) const;
+  [[nodiscard]] Result<std::string> same_origin(const std::string& target, const char* what) const;
   void pause_between_writes();
 
   HttpClient& http_;

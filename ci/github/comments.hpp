@@ -24,17 +24,26 @@ struct Comment {
 [[nodiscard]] Result<Comment> upsert_comment(Api& api, std::int64_t issue, std::string_view key,
                                              const std::string& markdown);
 
+// Whether upsert_comment would find one.
+[[nodiscard]] Result<bool> has_comment(Api& api, std::int64_t issue, std::string_view key);
+
 struct Issue {
-  std::int64_t number = 0;
+  std::int64_t number = 0;  // 0: there is none
   bool open = true;
+  std::string reason;  // why it is closed: "completed", "not_planned"
+  std::string title, body;
   Written written = Written::same;
 };
 // The issue of ours with this marker, whatever its state; number 0 when there is none.
 [[nodiscard]] Result<Issue> find_issue(Api& api, std::string_view key);
-// Finds it or opens it; brings title and text up to date.
+// The issue with this number; number 0 when it is gone or does not carry the marker (somebody replaced its text).
+[[nodiscard]] Result<Issue> get_issue(Api& api, std::int64_t number, std::string_view key);
+// Finds it (`known`: the number it had last time, 0 when there is none) or opens it; brings title and text up to date.
+// Leaves open or closed as it is.
 [[nodiscard]] Result<Issue> upsert_issue(Api& api, std::string_view key, const std::string& title,
-                                         const std::string& markdown);
-[[nodiscard]] Status set_issue_open(Api& api, std::int64_t number, bool open);
+                                         const std::string& markdown, std::int64_t known = 0);
+enum class IssueState { open, completed, not_planned };
+[[nodiscard]] Status set_issue_open(Api& api, std::int64_t number, IssueState state);
 
 enum class StatusState { success, failure, error, pending };
 // A commit status; the description is cut to 140 characters.
@@ -42,7 +51,14 @@ enum class StatusState { success, failure, error, pending };
                                 std::string_view description, const std::string& url);
 
 // The number of the open pull request whose head is this commit, asked from GitHub and never taken from an artifact;
-// 0 when there is none.
-[[nodiscard]] Result<std::int64_t> pull_request_of(Api& api, const std::string& head_commit);
+// 0 when there is none. Where the event names the head's repository and branch, those must be its too: anybody can open
+// another pull request with the same commit.
+struct HeadBranch {
+  std::string repository, name;  // empty: not known
+};
+[[nodiscard]] Result<std::int64_t> pull_request_of(Api& api, const std::string& head_commit,
+                                                   const HeadBranch& branch = {});
+// The number of the merged pull request that this merge came from; 0 when GitHub knows none.
+[[nodiscard]] Result<std::int64_t> merged_by(Api& api, const std::string& merge);
 
 }  // namespace nightgate::github
