@@ -107,7 +107,7 @@ Command Cluster::program(const std::string& name, std::vector<std::string> argum
   Command command;
   command.argv = std::move(arguments);
   command.argv.insert(command.argv.begin(), (programs_.bin / name).string());
-  command.environment = {{"LC_ALL", "C"}, {"PGDATA", ""}, {"PGTZ", ""}};
+  command.environment = {{"LC_ALL", "C"}, {"PGDATA", ""}};
   command.directory = place_.base;  // so that relative names do, however odd the way to them is spelled
   command.user = place_.user.ids;
   return command;

@@ -59,8 +59,11 @@ std::vector<Programs> installed_servers() {
   for (const fs::path& directory : candidates()) {
     if (!has_server(directory)) continue;
     std::error_code error;
-    const fs::path real = fs::canonical(directory, error);
-    if (error || std::any_of(out.begin(), out.end(), [&](const Programs& p) { return p.bin == real; })) continue;
+    // Links in a PATH directory lead to the installation, which has the other programs too.
+    const fs::path real = fs::canonical(directory / "postgres", error).parent_path();
+    if (error || !has_server(real) ||
+        std::any_of(out.begin(), out.end(), [&](const Programs& p) { return p.bin == real; }))
+      continue;
     if (const int major = major_of(real); major > 0) out.push_back({real, major});
   }
   std::stable_sort(out.begin(), out.end(), [](const Programs& a, const Programs& b) { return a.major > b.major; });

@@ -44,7 +44,8 @@ class SpoolingRecorder final : public Recorder {
   Status put_target(const std::string& project, const Target& target) override;
   Status begin_run(const Run& run) override;
   Status finish_run(const std::string& uuid, RunState state, Instant ended, const std::string& result_json) override;
-  Result<Night> begin_night(const Run& run, Sequence attempt_of, Unfinished unfinished) override;
+  Result<Night> begin_night(const Run& run, Sequence attempt_of = 0,
+                            Unfinished unfinished = Unfinished::resume) override;
   Status set_night_target(const std::string& run, const Target& target, const std::string& definition) override;
   Status put_measurement(const Measurement& measurement) override;
   Status put_readings(const std::string& run, const judge::NightInput& input,
