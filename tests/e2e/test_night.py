@@ -68,7 +68,7 @@ class Night(ProjectCase):
     def test_a_new_definition_is_a_new_level_and_never_trips(self):
         project = self.project([GOOD] * 8 + [SLOW] * 4)
         self.warm_up(7)
-        project.config["scenarios"]["work"]["repeats"] = 5
+        project.config["scenarios"]["work"]["load"]["command"].append("--new-data")
         project.write_config()
         changed = self.night(9)
         self.assertIn(self.verdicts(changed)[OPS], ("new_level", "warming_up"))
