@@ -176,29 +176,30 @@ class RegistryImages final : public Images {
   }
 
   Result<Found> judged(const Merge& merge, const ImageRef& image, const Seen& seen) {
-    if (!seen.revision.empty() && !names(seen.revision, merge.commit)) {
-      NG_TRY(const bool shared, is_image_of(seen.revision, seen.digest));
-      if (!shared) {
-        return Found(Untestable{fmt::format("the image {} says by its label {} that it was built from {}, not from {}",
-                                            image.text(), revision_label, seen.revision.substr(0, 40), merge.commit)});
-      }
+    Target target{merge.commit, seen.digest, label_of(merge), ImageTarget{by_digest(image, seen.digest)}};
+    if (seen.revision.empty() || names(seen.revision, merge.commit)) return Found(std::move(target));
+    NG_TRY(const auto other, owner_of(seen.revision, seen.digest));
+    if (other.empty()) {
+      return Found(Untestable{fmt::format("the image {} says by its label {} that it was built from {}, not from {}",
+                                          image.text(), revision_label, seen.revision.substr(0, 40), merge.commit)});
     }
-    return Found(Target{merge.commit, seen.digest, label_of(merge), ImageTarget{by_digest(image, seen.digest)}});
+    target.commit = other;  // that is the commit which its broker reports
+    return Found(std::move(target));
   }
 
   // A merge that changed nothing in the image may be published as the image of an earlier merge once more: then the
-  // label names that merge, and that merge's own reference has the same digest.
-  Result<bool> is_image_of(const std::string& revision, const std::string& digest) {
-    if (history_ == nullptr || !is_commit(revision)) return false;
+  // label names that merge, and that merge's own reference has the same digest. Its full sha, empty when not so.
+  Result<std::string> owner_of(const std::string& revision, const std::string& digest) {
+    if (history_ == nullptr || !is_commit(revision)) return std::string();
     const auto merge = history_->merge(revision);
-    if (!merge) return false;
+    if (!merge) return std::string();
     NG_TRY(const auto reference, reference_of(*merge));
     const auto* image = std::get_if<ImageRef>(&reference);
-    if (image == nullptr) return false;
+    if (image == nullptr) return std::string();
     Registry registry(options_);
     const auto found = registry.digest(*image);
     if (!found && found.error().code != Code::not_found) return tl::unexpected<Error>(found.error());
-    return found && *found == digest;
+    return found && *found == digest ? merge->commit : std::string();
   }
 
   // Looks at every tag's label, the last tags first, until all wanted commits are found.

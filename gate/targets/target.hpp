@@ -65,7 +65,9 @@ struct DirectoryTarget {  // an artifact or a finished build
 };
 struct NoBroker {};  // command-only projects without targets: the load itself is what is measured
 struct Target {
-  std::string commit;  // full sha; may be empty for a bare path or image
+  // Full sha of what the broker should report; may be empty for a bare path or image. Of a merge that was published as
+  // the unchanged image of an earlier one: the earlier one's.
+  std::string commit;
   // Image digest, or "sha256:" + hash of: an artifact's content; a build's inputs (tree and command); without a broker,
   // the load programs. Never empty; equal digests mean that there is nothing to compare.
   std::string digest;

@@ -220,6 +220,7 @@ TEST_CASE("images of merges by template", "[targets][registry]") {
   CHECK(std::get<ImageTarget>(first.form).reference == name + "@" + first.digest);
   CHECK(std::get<Target>(found[1]).digest != first.digest);
   CHECK(std::get<Target>(found[2]).digest == std::get<Target>(found[1]).digest);
+  CHECK(std::get<Target>(found[2]).commit == b);
   CHECK(contains(std::get<Untestable>(found[3]).why, "built from eeee"));
   CHECK(contains(std::get<Untestable>(found[4]).why, "there is no "));
   const auto engine = must(make_engine(p.config.engine));
