@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "gate/base/files.hpp"
+#include "gate/targets/base64.hpp"
 #include "gate/targets/git.hpp"
 
 namespace nightgate::targets::git {
@@ -19,27 +21,14 @@ namespace {
 
 constexpr std::chrono::minutes deadline{15};
 
-struct Login {
-  std::string token;
-  bool given = false;
-  bool refused = false;
-};
-
-// Called again and again while the server refuses: the token is given once.
+// Asked only after a refusal: over HTTP the token has gone along with the first request, so nothing better can be
+// given.
 int credentials(git_credential** out, const char* /*url*/, const char* user, unsigned allowed, void* payload) {
-  auto* login = static_cast<Login*>(payload);
-  if (login->given) {
-    login->refused = true;
-    return GIT_EAUTH;
-  }
-  login->given = true;
-  if ((allowed & unsigned{GIT_CREDENTIAL_USERPASS_PLAINTEXT}) != 0 && !login->token.empty()) {
-    return git_credential_userpass_plaintext_new(out, "x-access-token", login->token.c_str());
-  }
-  if ((allowed & unsigned{GIT_CREDENTIAL_SSH_KEY}) != 0) {
+  auto* refused = static_cast<bool*>(payload);
+  const bool again = std::exchange(*refused, true);
+  if (!again && (allowed & unsigned{GIT_CREDENTIAL_SSH_KEY}) != 0) {
     return git_credential_ssh_key_from_agent(out, user != nullptr ? user : "git");
   }
-  login->refused = true;
   return GIT_EAUTH;
 }
 
@@ -54,9 +43,17 @@ Status fetch_here(const std::string& path, const std::string& url, const std::st
     return failure(Code::usage, "\"" + url + "\" is no repository url");
   const Remote remote(raw_remote);
   git_fetch_options options = GIT_FETCH_OPTIONS_INIT;
-  Login login{token};
+  bool refused = false;
   options.callbacks.credentials = credentials;
-  options.callbacks.payload = &login;
+  options.callbacks.payload = &refused;
+  // Sent with the first request, not after a 401: libgit2 1.5 with the distribution's http-parser cannot read on after
+  // a 401 that has a body. It must not follow us to another host then.
+  std::string authorization = "Authorization: Basic " + base64("x-access-token:" + token);
+  std::array<char*, 1> headers = {authorization.data()};
+  if (!token.empty() && url.starts_with("http")) {
+    options.custom_headers = {headers.data(), headers.size()};
+    options.follow_redirects = GIT_REMOTE_REDIRECT_NONE;
+  }
   options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_ALL;
   options.update_fetchhead = 0;
   std::array<char*, 2> specs = {const_cast<char*>("+refs/heads/*:refs/heads/*"),
@@ -64,7 +61,7 @@ Status fetch_here(const std::string& path, const std::string& url, const std::st
   const git_strarray wanted = {specs.data(), specs.size()};
   if (git_remote_fetch(remote.get(), &wanted, &options, nullptr) == 0) return {};
   const std::string why = last_error();
-  if (login.refused || why.find("401") != std::string::npos || why.find("403") != std::string::npos) {
+  if (refused || why.find("401") != std::string::npos || why.find("403") != std::string::npos) {
     return fail(
         Code::denied,
         "fetching " + url + " was refused " +

@@ -228,6 +228,18 @@ class GitHistory final : public History {
   std::unordered_map<std::string, int> places_;
 };
 
+// A clone that was cut short, or refused, has no branch yet and is fetched again.
+Result<git::Repository> open_or_clone(const fs::path& path, const config::Repository& settings,
+                                      const std::string& token) {
+  auto repository = git::open(path.string(), false);
+  if (!repository && repository.error().code != Code::not_found) return repository;
+  if (repository && history::branch_tip(repository->get(), settings.branch)) return repository;
+  log::info("cloning " + settings.url);
+  NG_TRY(const auto lock, FileLock::take(path.string() + ".lock", "cloning", std::chrono::minutes(15)));
+  NG_CHECK(git::fetch_bare(path.string(), settings.url, token));
+  return git::open(path.string(), false);
+}
+
 Result<std::unique_ptr<History>> open_clone(const config::Config& config) {
   std::string token;
   if (!config.repository.token_env.empty()) {
@@ -235,13 +247,7 @@ Result<std::unique_ptr<History>> open_clone(const config::Config& config) {
   }
   const fs::path path = config.state / ("repository-" + sha256_hex(config.repository.url).substr(0, 12));
   NG_CHECK(make_directories(config.state));
-  std::error_code ignored;
-  if (!fs::exists(path / "HEAD", ignored)) {
-    log::info("cloning " + config.repository.url);
-    NG_TRY(const auto lock, FileLock::take(path.string() + ".lock", "cloning", std::chrono::minutes(15)));
-    NG_CHECK(git::fetch_bare(path.string(), config.repository.url, token));
-  }
-  NG_TRY(auto repository, git::open(path.string(), false));
+  NG_TRY(auto repository, open_or_clone(path, config.repository, token));
   return std::make_unique<GitHistory>(std::move(repository), config.repository, path, std::move(token));
 }
 

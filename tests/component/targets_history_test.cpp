@@ -1,6 +1,11 @@
 // History against repositories made by git itself.
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "gate/base/process.hpp"
 #include "gate/targets/target.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/git_repo.hpp"
@@ -192,4 +197,45 @@ TEST_CASE("a repository by url is cloned into the state directory and fetched", 
   CHECK((*history)->newest(1)->at(0).pr == 9);
   config.repository.url = "file:///nonexistent/repository";
   CHECK(contains(error_of(open_history(config), Code::away), "/nonexistent/repository"));
+}
+
+TEST_CASE("a repository by http: the token from the environment, and a bad one fails at once", "[targets]") {
+  if (!find_program("python3")) NG_SKIP("there is no python3 to serve git over http");
+  Sample s;
+  const auto files = TempDir::make("ng-http");
+  REQUIRE(files);
+  Command command;
+  // A pipe keeps its standard input open for as long as the shell lives.
+  command.argv = {"sh",
+                  "-c",
+                  "sleep 120 | exec python3 \"$0\" \"$1\" \"$2\"",
+                  NIGHTGATE_SOURCE_DIR "/tests/support/git_http.py",
+                  s.repo.path().parent_path().string(),
+                  "right-token"};
+  auto server = Child::start(command, files->path() / "log");
+  REQUIRE(server);
+  std::string log;
+  for (int i = 0; i < 200 && log.find('\n') == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    log = read_file(files->path() / "log").value_or("");
+  }
+  config::Config config;
+  config.state = files->path();
+  config.repository.token_env = "NG_TEST_GIT_TOKEN";
+  config.repository.url =
+      "http://127.0.0.1:" + log.substr(0, log.find('\n')) + "/" + s.repo.path().filename().string() + "/.git";
+  ::setenv("NG_TEST_GIT_TOKEN", "wrong-token", 1);
+  const auto refused = error_of(open_history(config), Code::denied);
+  CHECK(contains(refused, "token"));
+  CHECK_FALSE(contains(refused, "wrong-token"));
+  log = *read_file(files->path() / "log");
+  CHECK(std::ranges::count(log, '\n') <= 4);  // the port, and at most three requests
+  ::setenv("NG_TEST_GIT_TOKEN", "right-token", 1);
+  const auto history = open_history(config);
+  if (!history) FAIL(history.error().text());
+  const auto newest = (*history)->newest(1);
+  if (!newest) FAIL(newest.error().text());
+  CHECK(shas(*newest) == std::vector<std::string>{s.r});
+  ::unsetenv("NG_TEST_GIT_TOKEN");
+  error_of(open_history(config), Code::denied);
 }
