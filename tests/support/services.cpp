@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -24,20 +25,8 @@ struct Running {
   }
 };
 
-Result<Services> start() {
-  if (::geteuid() != 0) return fail(Code::measure, "a private container engine needs root");
-  for (const char* program : {"dockerd", "docker-registry", "cc"}) {
-    if (!find_program(program)) return fail(Code::not_found, std::string("there is no ") + program + " here");
-  }
-  static std::unique_ptr<Running> running;
-  const fs::path directory = "/tmp/ng-engine-" + std::to_string(::getpid());
-  Command command;
-  command.argv = {NIGHTGATE_SOURCE_DIR "/ci/engine", "start", directory.string(), "--while",
-                  std::to_string(::getpid())};
-  NG_TRY(const Output output, run(command, std::chrono::seconds(60)));
-  if (!output.ok()) return fail(Code::measure, "the private engine did not start: " + output.err);
-  running = std::make_unique<Running>(directory);
-  NG_TRY(const std::string text, read_file(directory / "env"));
+Result<Services> read_services(const fs::path& file) {
+  NG_TRY(const std::string text, read_file(file));
   std::map<std::string, std::string> found;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -46,6 +35,26 @@ Result<Services> start() {
   }
   return Services{found["ENGINE"], found["REGISTRY"], found["REGISTRY_AUTH"], found["REGISTRY_USER"],
                   found["REGISTRY_PASSWORD"]};
+}
+
+Result<Services> start() {
+  const char* engine = std::getenv("DOCKER_HOST");
+  if (engine == nullptr && ::geteuid() != 0) return fail(Code::measure, "a private container engine needs root");
+  for (const char* program : {"dockerd", "docker-registry", "cc"}) {
+    const bool needed = engine == nullptr || std::string_view(program) != "dockerd";
+    if (needed && !find_program(program)) return fail(Code::not_found, std::string("there is no ") + program + " here");
+  }
+  if (const char* ready = std::getenv("NIGHTGATE_SERVICES")) return read_services(fs::path(ready) / "env");
+  static std::unique_ptr<Running> running;
+  const fs::path directory = "/tmp/ng-engine-" + std::to_string(::getpid());
+  Command command;
+  command.argv = {NIGHTGATE_SOURCE_DIR "/ci/engine", "start", directory.string(), "--while",
+                  std::to_string(::getpid())};
+  if (engine != nullptr) command.argv.emplace_back("--registry");
+  NG_TRY(const Output output, run(command, std::chrono::seconds(60)));
+  if (!output.ok()) return fail(Code::measure, "the private engine did not start: " + output.err);
+  running = std::make_unique<Running>(directory);
+  return read_services(directory / "env");
 }
 
 Status run_or_fail(const std::vector<std::string>& argv) {

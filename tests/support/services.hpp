@@ -1,5 +1,6 @@
 // A real container engine and a real registry for tests: a private one of each (ci/engine), started with the first test
-// that asks and stopped when the test program ends, however it ends.
+// that asks and stopped when the test program ends, however it ends. Instead of these: the engine named in DOCKER_HOST,
+// or everything of a `ci/engine start DIR` whose DIR is in NIGHTGATE_SERVICES.
 #pragma once
 
 #include <map>
