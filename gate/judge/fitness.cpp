@@ -41,22 +41,27 @@ Modes modes(const SortedRing& recent, const ExpertRules& e) {
     squares += v * v;
   }
   const double total = squares - sum * sum / n;
+  const auto least = static_cast<std::size_t>(std::max(1.0, std::ceil(e.modes_share * n)));
   double best = 0;
-  double cut = 0;
-  double apart = 0;
+  std::size_t at = 0;
   double left = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+  double left_best = 0;
+  for (std::size_t i = 0; i + least < x.size(); ++i) {
     left += x[i];
+    if (i + 1 < least) continue;
     const double k = static_cast<double>(i + 1);
-    if (k < e.modes_share * n || n - k < e.modes_share * n) continue;
-    const double difference = (sum - left) / (n - k) - left / k;
-    const double between = k * (n - k) / n * difference * difference;
+    const double difference = n * left - k * sum;
+    const double between = difference * difference / (n * k * (n - k));
     if (between <= best) continue;
     best = between;
-    cut = (x[i] + x[i + 1]) / 2;
-    apart = difference;
+    at = i;
+    left_best = left;
   }
-  if (apart < e.modes_apart || best < e.modes_explained * total) return {};
+  if (best < e.modes_explained * total) return {};
+  const double k = static_cast<double>(at + 1);
+  const double apart = (sum - left_best) / (n - k) - left_best / k;
+  const double cut = (x[at] + x[at + 1]) / 2;
+  if (apart < e.modes_apart) return {};
   return {goes_back_and_forth(recent, cut, e), apart};
 }
 

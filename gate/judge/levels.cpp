@@ -12,6 +12,7 @@ void consume(Series& s, std::span<const std::size_t> counted) {
     if (!s.evidence[i].held || used) continue;
     s.tail.push(s.evidence[i].d);
     s.residuals.push(s.evidence[i].d);
+    s.spread = no_number;
   }
   s.evidence.clear();
   s.run = {};
@@ -54,6 +55,8 @@ void fit_memory(Series& s, const Rules& rules) {
     ring = std::move(other);
   };
   fit(s.level.window, rules.window);
+  if (s.residuals.capacity() != static_cast<std::size_t>(std::max(rules.expert.residual_memory, 2)))
+    s.spread = no_number;
   fit(s.residuals, std::max(rules.expert.residual_memory, 2));
   fit(s.steps, std::max(rules.expert.residual_memory, 2) - 1);
   fit(s.tail, rules.expert.tail_memory);

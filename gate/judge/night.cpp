@@ -84,7 +84,7 @@ class Night {
   void close_verdict(const Series& series, MetricVerdict& out);
   bool measured_before(const Series& series) const;
   void group_trips();
-  MachineEstimate vote(bool settled_only) const;
+  MachineEstimate vote(bool settled_only);
 
   Impl& state_;
   const NightInput& input_;
@@ -160,12 +160,12 @@ void Night::read_controls(Work& work, const Reading& reading) {
   work.control_lost = known == 0 && !s.controls.empty();
 }
 
-MachineEstimate Night::vote(bool settled_only) const {
+MachineEstimate Night::vote(bool settled_only) {
   std::vector<MachineVote> votes;
   votes.reserve(work_.size());
   for (const Work& work : work_) {
     if (work.series == Impl::none || !work.refused.empty() || work.restart) continue;
-    const Series& s = state_.series[work.series];
+    Series& s = state_.series[work.series];
     if (!has_baseline(s)) continue;
     const double sigma = noise_of(s, rules_);
     if (work.controlled) {

@@ -184,6 +184,7 @@ void optional(A& a, std::optional<T>& x, Each each) {
 template <typename A>
 void put_memory(A& a, Series& s) {
   put(a, s.residuals);
+  a.number(s.spread);
   put(a, s.steps);
   put(a, s.tail);
   put(a, s.recent);

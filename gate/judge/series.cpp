@@ -44,6 +44,7 @@ void follow_run(Series& s, const Tonight& t) {
 void remember_noise(Series& s, double exact) {
   const double d = std::round(exact * 1e8) / 1e8;  // keeps the snapshot short
   s.residuals.push(d);
+  s.spread = no_number;
   s.tail.push(d);
 }
 
@@ -216,6 +217,10 @@ bool creep(Series& s, const Tonight& t, MetricVerdict& out) {
   const ExpertRules& e = t.rules.expert;
   const auto need = static_cast<std::size_t>(std::max(e.pinned_median, 1));
   if (std::isnan(s.level.pinned) || s.evidence.size() < need) return false;
+  if (!(t.night.x - s.level.pinned > t.limits.pinned)) {
+    s.level.pinned_hold = 0;
+    return false;
+  }
   std::vector<std::size_t> last;
   for (std::size_t i = s.evidence.size() - need; i < s.evidence.size(); ++i) last.push_back(i);
   const double away = std::min(median(values_of(s, last)), t.night.x) - s.level.pinned;

@@ -88,10 +88,11 @@ struct Series {
   double sigma = 0;  // noise of the last judged night, for the summary
   NightRef last_seen;
   Level level;
-  SortedRing residuals;  // d of accepted nights, across levels
-  SortedRing steps;      // |difference of neighbouring residuals|
-  SortedRing tail;       // d of all nights that did not become a new level
-  SortedRing recent;     // x of the last nights on whatever level, to see whether it alternates between two
+  SortedRing residuals;       // d of accepted nights, across levels
+  double spread = no_number;  // of the residuals; NaN: to be worked out again
+  SortedRing steps;           // |difference of neighbouring residuals|
+  SortedRing tail;            // d of all nights that did not become a new level
+  SortedRing recent;          // x of the last nights on whatever level, to see whether it alternates between two
   double last_residual = no_number;
   double last_x = no_number;  // of the last night that was not ambiguous
   std::deque<Evidence> evidence;
@@ -122,9 +123,9 @@ Series make_series(const Reading& reading, const Rules& rules);
 // night.
 void restart_level(Series& series, const Rules& rules);
 Level make_level(const Rules& rules);
-Thresholds thresholds(const Series& series, const Rules& rules);
+Thresholds thresholds(Series& series, const Rules& rules);
 bool has_baseline(const Series& series);
-double noise_of(const Series& series, const Rules& rules);  // sigma of one night, log
+double noise_of(Series& series, const Rules& rules);  // sigma of one night, log
 // Lets the memories have the sizes the rules ask for.
 void fit_memory(Series& series, const Rules& rules);
 

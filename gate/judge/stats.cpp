@@ -21,20 +21,30 @@ double middle(std::span<const double> ascending) {
   return ascending.size() % 2 == 1 ? ascending[half] : (ascending[half - 1] + ascending[half]) / 2;
 }
 
-// Median of |x - center| of sorted data by walking outwards from the center: no sorting, no copy.
+// The k values nearest to `center` lie side by side in sorted data: where they begin, by bisection.
+std::size_t nearest(std::span<const double> ascending, std::size_t k, double center) {
+  std::size_t low = 0;
+  std::size_t high = ascending.size() - k;
+  while (low < high) {
+    const std::size_t at = (low + high) / 2;
+    if (center - ascending[at] > ascending[at + k] - center) {
+      low = at + 1;
+    } else {
+      high = at;
+    }
+  }
+  return low;
+}
+
+double farthest_of_nearest(std::span<const double> ascending, std::size_t k, double center) {
+  const std::size_t begin = nearest(ascending, k, center);
+  return std::max(center - ascending[begin], ascending[begin + k - 1] - center);
+}
+
 double middle_distance(std::span<const double> ascending, double center) {
   const std::size_t n = ascending.size();
-  auto right =
-      static_cast<std::size_t>(std::lower_bound(ascending.begin(), ascending.end(), center) - ascending.begin());
-  std::size_t left = right;  // one past the next on the left
-  double last = 0;
-  double before = 0;
-  for (std::size_t taken = 0; taken <= n / 2; ++taken) {
-    before = last;
-    const bool take_left = right == n || (left > 0 && center - ascending[left - 1] <= ascending[right] - center);
-    last = take_left ? center - ascending[--left] : ascending[right++] - center;
-  }
-  return n % 2 == 1 ? last : (before + last) / 2;
+  const double last = farthest_of_nearest(ascending, n / 2 + 1, center);
+  return n % 2 == 1 ? last : (farthest_of_nearest(ascending, n / 2, center) + last) / 2;
 }
 }  // namespace
 
@@ -136,13 +146,9 @@ double SortedRing::central_spread() const {
   if (n == 0) return nan;
   const double center = middle(sorted_);
   const std::size_t keep = std::max<std::size_t>(1, n * 85 / 100);
-  auto right = static_cast<std::size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), center) - sorted_.begin());
-  std::size_t left = right;
+  const std::size_t begin = nearest(sorted_, keep, center);
   double sum = 0;
-  for (std::size_t taken = 0; taken < keep; ++taken) {
-    const bool take_left = right == n || (left > 0 && center - sorted_[left - 1] <= sorted_[right] - center);
-    sum += take_left ? center - sorted_[--left] : sorted_[right++] - center;
-  }
+  for (std::size_t i = begin; i < begin + keep; ++i) sum += std::abs(sorted_[i] - center);
   return sum / static_cast<double>(keep);
 }
 

@@ -13,9 +13,12 @@ constexpr double sleeping = std::numeric_limits<double>::infinity();
 // not zero for a series that knows only a few values). The residuals hold bad nights too, as soon as they turned out to
 // be noise: without them the spread would be that of a cut-off bell, a third too small, and its own errors would feed
 // it.
-double spread(const Series& s) {
+double spread(Series& s) {
   if (s.residuals.empty()) return 0;
-  return (mad_to_sigma * s.residuals.mad() + central_to_sigma * s.residuals.central_spread()) / 2;
+  if (std::isnan(s.spread)) {
+    s.spread = (mad_to_sigma * s.residuals.mad() + central_to_sigma * s.residuals.central_spread()) / 2;
+  }
+  return s.spread;
 }
 
 // Shrunk towards the prior: sigma^2 = (n0 s0^2 + n spread^2) / (n0 + n).
@@ -51,11 +54,11 @@ double flap(const Series& s, const ExpertRules& e) {
 }
 }  // namespace
 
-double noise_of(const Series& s, const Rules& rules) {
+double noise_of(Series& s, const Rules& rules) {
   return noise(spread(s), static_cast<double>(s.residuals.size()), rules.expert);
 }
 
-Thresholds thresholds(const Series& s, const Rules& rules) {
+Thresholds thresholds(Series& s, const Rules& rules) {
   const ExpertRules& e = rules.expert;
   Thresholds t;
   const double n = static_cast<double>(s.residuals.size());
