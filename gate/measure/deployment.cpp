@@ -1,7 +1,6 @@
 #include "gate/measure/deployment.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "gate/measure/readiness.hpp"
 
@@ -30,7 +29,9 @@ Result<std::unique_ptr<RunningDeployment>> RunningDeployment::start(const Surrou
 Status RunningDeployment::start_all() {
   if (around_.engine != nullptr) NG_CHECK(check_label(*around_.engine, target_));
   for (const auto& service : deployment_.services) NG_CHECK(start_one(service, Role::service));
-  for (const auto& broker : std::views::reverse(deployment_.brokers)) NG_CHECK(start_one(broker, Role::broker));
+  for (auto broker = deployment_.brokers.rbegin(); broker != deployment_.brokers.rend(); ++broker) {
+    NG_CHECK(start_one(*broker, Role::broker));
+  }
   return set_up();
 }
 

@@ -8,9 +8,4 @@ Result<std::unique_ptr<Load>> make_load(const config::Config& config, const conf
   return make_command_load(std::get<config::CommandLoad>(scenario.load), scenario, config.directory);
 }
 
-// Replaced by load_open.cpp.
-Result<std::unique_ptr<Load>> make_open_load(const config::OpenLoad&, std::vector<int>) {
-  return fail(Code::measure, "the \"open\" load is not built yet; use \"wrk\"");
-}
-
 }  // namespace nightgate::measure

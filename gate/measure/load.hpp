@@ -27,6 +27,7 @@ struct LoadResult {
   std::uint64_t requests = 0;                         // answered as expected; 0: the tool doesn't count requests
   double seconds = 0;                                 // really used
   double cpu_seconds = 0;                             // of the load generator itself
+  bool inside_this_process = false;                   // then nightgate's own CPU time holds cpu_seconds already
   std::string void_reason;  // the load generator's own fault: the repeat must not be used; else empty
 };
 

@@ -20,7 +20,8 @@ RepeatResult Sampling::end(const LoadResult& load) {
   out.samples = load.samples;
   out.metrics = load.metrics;
   cost_.end(load, out);
-  auto verdict = conditions_.end(cost_.cpu_seconds() + load.cpu_seconds, cost_.throttled_periods());
+  const double load_seconds = load.inside_this_process ? 0 : load.cpu_seconds;
+  auto verdict = conditions_.end(cost_.cpu_seconds() + load_seconds, cost_.throttled_periods());
   out.conditions = std::move(verdict.conditions);
   out.void_reason = load.void_reason.empty() ? std::move(verdict.void_reason) : load.void_reason;
   extra_.end(load.requests, out);

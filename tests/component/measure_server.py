@@ -2,15 +2,17 @@
 """A server that misbehaves on request, for the tests of gate/measure.
 
   measure_server.py --port N [--status N] [--version JSON] [--delay SECONDS] [--exit-after N] [--cpu-ms N]
+                    [--stall-at N --stall SECONDS]
 
 Answers every request with the status and {"count": 1}; /version with the JSON given. `--delay` waits before listening,
 `--exit-after` ends the process after so many answers, `--cpu-ms` makes the process use that much CPU time for each, its
-own work included."""
+own work included; at the N-th request `--stall-at` makes it stand still for a while."""
 import argparse
 import json
 import os
 import socketserver
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
@@ -21,9 +23,12 @@ parser.add_argument("--version", default="{}")
 parser.add_argument("--delay", type=float, default=0)
 parser.add_argument("--exit-after", type=int, default=0)
 parser.add_argument("--cpu-ms", type=float, default=0)
+parser.add_argument("--stall-at", type=int, default=0)
+parser.add_argument("--stall", type=float, default=0)
 options = parser.parse_args()
 answered = 0
 base = None
+turn = threading.Lock()  # one at a time: who stands still makes all wait
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -31,6 +36,10 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def answer(self):
+        with turn:
+            self.answer_now()
+
+    def answer_now(self):
         global answered, base
         length = int(self.headers.get("Content-Length") or 0)
         if length:
@@ -38,6 +47,8 @@ class Handler(BaseHTTPRequestHandler):
         if base is None:
             base = time.process_time()
         answered += 1
+        if answered == options.stall_at:
+            time.sleep(options.stall)
         if options.exit_after and answered > options.exit_after:
             print("measure_server: giving up on purpose", file=sys.stderr, flush=True)
             os._exit(7)
