@@ -83,7 +83,7 @@ const Result<Services>& services() {
 }
 
 Result<std::string> build_image(const std::string& name, const std::map<std::string, std::string>& labels,
-                                const std::string& salt) {
+                                const std::string& salt, const fs::path& own_program) {
   NG_TRY(const auto directory, TempDir::make("ng-image"));
   const fs::path& path = directory.path();
   std::string file = "FROM scratch\nCOPY box /box\nENTRYPOINT [\"/box\"]\nCMD [\"wait\"]\nENV SALT=\"" + salt + "\"\n";
@@ -92,10 +92,10 @@ Result<std::string> build_image(const std::string& name, const std::map<std::str
   static const auto box = TempDir::make("ng-box");  // compiled once
   if (!box) return tl::unexpected<Error>(box.error());
   const std::string program = (box->path() / "box").string();
-  if (!fs::exists(program)) {
+  if (own_program.empty() && !fs::exists(program)) {
     NG_CHECK(run_or_fail({"cc", "-static", "-O1", "-o", program, NIGHTGATE_SOURCE_DIR "/tests/support/box.c"}));
   }
-  fs::copy_file(program, path / "box");
+  fs::copy_file(own_program.empty() ? fs::path(program) : own_program, path / "box");
   const std::string tar = (path / "context.tar").string();
   NG_CHECK(run_or_fail({"tar", "-C", path.string(), "--mtime=@0", "-cf", tar, "Dockerfile", "box"}));
   HttpRequest request;

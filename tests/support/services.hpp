@@ -20,9 +20,10 @@ struct Services {
 // Why they can't be had here ("no docker-registry ..."), for NG_SKIP, or the services. Asked once per program.
 [[nodiscard]] const Result<Services>& services();
 
-// Builds an image whose only file is the static program /box (tests/support/box.c) and gives its id. `name` has a tag.
+// Builds an image whose only file is the static program /box (tests/support/box.c, or a copy of `program`) and gives
+// its id. `name` has a tag.
 [[nodiscard]] Result<std::string> build_image(const std::string& name, const std::map<std::string, std::string>& labels,
-                                              const std::string& salt = "");
+                                              const std::string& salt = "", const fs::path& program = {});
 // Pushes it by the engine into the registry that its name begins with.
 [[nodiscard]] Status push_image(const std::string& name);
 
