@@ -60,9 +60,9 @@ void add_sample(RepeatResult& into, std::string name, double value, config::Metr
   into.samples.push_back({std::move(name), value});
 }
 
-NodeUsage read_usage(const RunningNode& node) {
+NodeUsage read_usage(const RunningNode& node, const std::vector<ProcessStat>& processes) {
   NodeUsage out;
-  for (const auto& process : node.processes()) add_process(process, out);
+  for (const auto& process : processes) add_process(process, out);
   if (!node.is_container()) return out;
   const auto counts = cgroup_counts(node.pid());  // these know processes that came and went
   out.cpu_seconds = counts.cpu_seconds.value_or(out.cpu_seconds);
@@ -76,8 +76,9 @@ void CostMeter::begin() {
   before_.clear();
   std::vector<pid_t> pids;
   for (const auto& node : deployment_.nodes()) {
-    before_.push_back(read_usage(node));
-    for (const auto& process : node.processes()) pids.push_back(process.pid);
+    const auto processes = node.processes();
+    before_.push_back(read_usage(node, processes));
+    for (const auto& process : processes) pids.push_back(process.pid);
   }
   counters_ = pids.empty() ? std::nullopt : PerfCounters::open(pids);
 }
@@ -89,7 +90,7 @@ void CostMeter::end(const LoadResult& load, RepeatResult& into) {
   const auto counts = counters_ ? counters_->read() : std::nullopt;
   counters_.reset();
   for (std::size_t i = 0; i < nodes.size() && i < before_.size(); ++i) {
-    const auto now = read_usage(nodes[i]);
+    const auto now = read_usage(nodes[i], nodes[i].processes());
     const double cpu = now.cpu_seconds - before_[i].cpu_seconds;
     all.cpu_seconds += cpu;
     all.context_switches += now.context_switches - before_[i].context_switches;

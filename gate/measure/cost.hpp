@@ -19,7 +19,8 @@ struct NodeUsage {
   double bytes_written = 0;  // to storage
   std::int64_t throttled_periods = 0;
 };
-[[nodiscard]] NodeUsage read_usage(const RunningNode& node);
+// `processes`: the node's own, as it gives them.
+[[nodiscard]] NodeUsage read_usage(const RunningNode& node, const std::vector<ProcessStat>& processes);
 
 // Adds one sample, with its unit and direction, unless it is zero or less: such figures say nothing and have no
 // logarithm.

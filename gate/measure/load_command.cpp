@@ -54,6 +54,11 @@ class CommandRunner : public Load {
         return fail(Code::measure, fmt::format("{} printed no '{}', which the config expects", program, name));
       }
     }
+    // A program that says how many requests it made gets its costs per request.
+    for (const auto& reading : *readings) {
+      if (reading.name == "requests" && reading.value > 0) out.requests = static_cast<std::uint64_t>(reading.value);
+    }
+    if (out.requests > 0) out.metrics["requests"].gated = false;
     out.seconds = watched.seconds;
     out.cpu_seconds = watched.usage.user_seconds + watched.usage.system_seconds;
     return out;

@@ -25,8 +25,7 @@ class WrkRunner : public Load {
                          const Tick& tick) override {
     const auto* broker = deployment.first_broker();
     if (broker == nullptr) return fail(Code::usage, "wrk needs a broker, and the deployment has none");
-    const auto script = deployment.directory() / "load.lua";
-    NG_CHECK(write_file(script, formats::wrk_script({load_.script.string(), expect_, must_count(purpose)})));
+    NG_TRY(const auto script, script_file(deployment, must_count(purpose)));
     NG_TRY(const auto path, deployment.names().expand(load_.path));
     const auto whole_seconds = std::max(1.0, std::ceil(seconds));  // wrk takes no fractions
     Command command;
@@ -50,6 +49,16 @@ class WrkRunner : public Load {
   }
 
  private:
+  // Written once per start, so that nothing is on its way to the disk while a repeat runs.
+  [[nodiscard]] Result<fs::path> script_file(RunningDeployment& deployment, bool count) const {
+    const auto file = deployment.directory() / (count ? "load-counting.lua" : "load.lua");
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) {
+      NG_CHECK(write_file(file, formats::wrk_script({load_.script.string(), expect_, count})));
+    }
+    return file;
+  }
+
   // Counting every status costs wrk a third of its rate, so repeats leave it out where they can: the warm-up has
   // counted, and statuses above 399 are always counted.
   [[nodiscard]] bool must_count(Purpose purpose) const {
