@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
 
 namespace nightgate::nightly {
@@ -77,16 +78,13 @@ class Measuring {
     const auto& target = is_target ? outcome_.target : *outcome_.control;
     parts_.telling.step(fmt::format("{}: start {} of {}, {}", cell.name(), start + 1, parts_.config.night.starts,
                                     is_target ? target.label : "control " + target.label));
+    quieten();
     auto got = parts_.measurer.measure(target, *cell.deployment, *cell.scenario, start);
     if (!got) {
       if (parts_.stop && parts_.stop()) return tl::unexpected<Error>(std::move(got).error());
       ++broken_in_a_row_;
       failed(cell, (is_target ? "" : "control: ") + got.error().text(), true);
       return false;
-    }
-    if (parts_.store != nullptr) {
-      // The private cluster writes out what it holds now, not during the next repeat.
-      NG_CHECK(parts_.store->prepare_quiet());
     }
     const auto* merge = is_target && outcome_.merge ? &*outcome_.merge : nullptr;
     NG_CHECK(parts_.recorder.put_measurement(
@@ -97,6 +95,13 @@ class Measuring {
     (is_target ? out_.target : out_.control).push_back(std::move(*got));
     if (good) return true;
     return false;
+  }
+
+  // The private cluster writes out what it holds now, not during the next repeat. A store that went away writes
+  // nothing.
+  void quieten() {
+    if (parts_.store == nullptr) return;
+    if (auto quiet = parts_.store->prepare_quiet(); !quiet) log::debug(quiet.error().text());
   }
 
   void failed(const Cell& cell, std::string why, bool broken) {

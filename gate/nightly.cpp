@@ -119,6 +119,8 @@ std::vector<store::MetricInfo> infos_of(const std::vector<measure::Measurement>&
   return out;
 }
 
+// The last judged night as the judge got it; nothing when there is none or the database is away (then tonight is not
+// judged now, and what is missing is found when it is).
 Result<std::optional<judge::NightInput>> last_input(const Parts& parts, const Outcome& outcome) {
   if (parts.store == nullptr) return std::optional<judge::NightInput>{};
   NG_TRY(const auto last, parts.store->last_judged(parts.config.project, outcome.machine.name));
@@ -128,16 +130,19 @@ Result<std::optional<judge::NightInput>> last_input(const Parts& parts, const Ou
   return std::optional<judge::NightInput>(std::move(inputs.front().input));
 }
 
+constexpr const char* kept_in_spool = "measured and kept in the spool; judged when the database can be read again";
+
+void without_verdict(Outcome& outcome, std::string why) {
+  outcome.end = End::no_verdict;
+  outcome.message = std::move(why);
+}
+
 Status judge_night(const Parts& parts, Outcome& outcome) {
-  if (parts.store == nullptr) {
-    outcome.end = End::no_verdict;
-    outcome.message = "measured and kept in the spool; judged when the database can be read again";
-    return {};
-  }
+  without_verdict(outcome, kept_in_spool);  // until there is one: a fault must never look like a pass
+  if (parts.store == nullptr || outcome.night.sequence == 0) return {};
   auto judged = judging::judge_nights(*parts.store, parts.config, outcome.machine.name, outcome.night.sequence);
   if (!judged) {
-    outcome.end = End::no_verdict;
-    outcome.message = judged.error().text();
+    without_verdict(outcome, judged.error().text());
     return {};
   }
   for (auto& night : *judged) {
@@ -145,11 +150,24 @@ Status judge_night(const Parts& parts, Outcome& outcome) {
     outcome.verdict = std::move(night.verdict);
     outcome.opened = std::move(night.opened);
     outcome.closed = std::move(night.closed);
+    outcome.end = outcome.verdict.environment_suspect ? End::no_verdict : End::judged;
+    outcome.message = outcome.verdict.environment_suspect ? "environment suspect: " + outcome.verdict.reason : "";
   }
-  NG_TRY(outcome.open_trips, parts.store->open_trips(parts.config.project));
-  outcome.end = outcome.verdict.environment_suspect ? End::no_verdict : End::judged;
-  if (outcome.verdict.environment_suspect) outcome.message = "environment suspect: " + outcome.verdict.reason;
   return parts.recorder.finish_run(outcome.night.run, store::RunState::done, parts.clock.now(), "");
+}
+
+// What is red after tonight. Unknown is no verdict, never green.
+Status find_red(const Parts& parts, Outcome& outcome) {
+  if (parts.store == nullptr) return {};
+  auto open = parts.store->open_trips(parts.config.project);
+  if (open) {
+    outcome.open_trips = std::move(*open);
+  } else if (open.error().code == Code::away) {
+    without_verdict(outcome, "the store went away: " + open.error().text());
+  } else {
+    return tl::unexpected<Error>(std::move(open).error());
+  }
+  return {};
 }
 
 // Trips without an answer, tonight's and older ones that ran out of time, while the night lasts.
@@ -183,8 +201,8 @@ void tell(const Parts& parts, const Outcome& outcome) {
 // From readings to the end, once everything measurable is measured.
 Status finish_night(const Parts& parts, const std::vector<Cell>& cells, Measured measured, Outcome& outcome) {
   outcome.failures = measured.failures;
-  NG_TRY(const auto last, last_input(parts, outcome));
-  const auto input = readings_of(outcome, cells, measured, last);
+  const auto last = last_input(parts, outcome);
+  const auto input = readings_of(outcome, cells, measured, last ? *last : std::nullopt);
   outcome.measurements = std::move(measured.target);
   if (input.readings.empty()) {
     return close_without_verdict(parts, outcome,
@@ -219,10 +237,10 @@ Result<Outcome> run(const Parts& parts, const Options& options) {
   NG_TRY(const auto cells, cells_of(parts));
   const auto definition = fingerprint(cells);
 
-  NG_TRY(const bool idle, nothing_to_do(parts, options, definition, outcome));
-  if (idle) {
-    NG_TRY(outcome.open_trips, parts.store->open_trips(parts.config.project));
-  } else {
+  // When the database does not answer, measuring goes on all the same.
+  const auto idle = nothing_to_do(parts, options, definition, outcome);
+  if (!idle && idle.error().code != Code::away) return tl::unexpected<Error>(idle.error());
+  if (!idle || !*idle) {
     NG_CHECK(begin(parts, options, definition, outcome));
     if (auto ready = prepare(parts, outcome); !ready) {
       outcome.failures.push_back({"target", ready.error().text(), true});
@@ -231,10 +249,8 @@ Result<Outcome> run(const Parts& parts, const Options& options) {
       NG_TRY(auto measured, measure_all(parts, outcome, cells, deadline));
       NG_CHECK(finish_night(parts, cells, std::move(measured), outcome));
     }
-    if (outcome.end == End::no_verdict && parts.store != nullptr && outcome.open_trips.empty()) {
-      NG_TRY(outcome.open_trips, parts.store->open_trips(parts.config.project));
-    }
   }
+  NG_CHECK(find_red(parts, outcome));
   bisect_open(parts, deadline, outcome);
   tell(parts, outcome);
   return outcome;

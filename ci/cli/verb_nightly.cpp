@@ -10,6 +10,7 @@
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 #include "gate/nightly.hpp"
+#include "store/spool.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 // The night starts a bisect through this; the session does the rest.
 class NightBisect final : public nightly::Bisecting {
  public:
-  NightBisect(const config::Config& config, const Bench& bench, store::Store& store, bool quiet)
+  NightBisect(const config::Config& config, const Bench& bench, store::Store* store, bool quiet)
       : config_(config), bench_(bench), store_(store), watch_(quiet) {}
 
   Result<std::string> bisect(const store::TripGroup& group, std::chrono::nanoseconds night_ends) override {
@@ -36,22 +37,22 @@ class NightBisect final : public nightly::Bisecting {
  private:
   const config::Config& config_;
   const Bench& bench_;
-  store::Store& store_;
+  store::Store* store_;  // there whenever a trip is: trips come from it
   BisectWatch watch_;
 };
 
 class NightTelling final : public nightly::Telling {
  public:
-  NightTelling(LiveProgress& progress, const config::Config& config, store::Store& store)
+  NightTelling(LiveProgress& progress, const config::Config& config, store::Store* store)
       : progress_(progress), config_(config), store_(store) {}
   void step(std::string_view what) override { progress_.step(what); }
 
   Status tell(const nightly::Outcome& outcome) override {
     progress_.clear();
-    if (outcome.night.sequence == 0) return {};
+    if (store_ == nullptr || outcome.night.sequence == 0) return {};  // in the spool: told when it is judged
     std::vector<std::int64_t> trips;
     for (const auto& group : outcome.open_trips) trips.push_back(group.id);
-    const auto source = report_source(store_, config_, outcome.machine.name);
+    const auto source = report_source(*store_, config_, outcome.machine.name);
     NG_TRY(
         const auto written,
         write_pages(source, config_, outcome.end == nightly::End::nothing_to_do ? 0 : outcome.night.sequence, trips));
@@ -62,19 +63,35 @@ class NightTelling final : public nightly::Telling {
  private:
   LiveProgress& progress_;
   const config::Config& config_;
-  store::Store& store_;
+  store::Store* store_;  // null while the database is away
 };
 
 }  // namespace
 
+// The database may be away: the night is measured all the same, into the spool.
+Result<std::unique_ptr<store::Store>> store_or_spool(const config::Config& config) {
+  auto opened = open_store(config);
+  if (opened) {
+    NG_TRY(const auto delivered, store::deliver_spool(config.state, **opened));
+    if (delivered.files > 0)
+      log::notice(fmt::format("{} writes of an earlier night came from the spool", delivered.writes));
+    for (const auto& damaged : delivered.damaged) log::error("the spool is damaged: " + damaged);
+    return opened;
+  }
+  if (opened.error().code != Code::away || config.store == "embedded") return opened;
+  log::warning("the store is away, measuring into the spool: " + opened.error().text());
+  return std::unique_ptr<store::Store>{};
+}
+
 Result<int> verb_nightly(const Options& options) {
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
-  NG_TRY(const auto store, open_store(config));
-  NightBisect bisecting(config, bench, *store, options.quiet);
-  NightTelling telling(*bench.progress, config, *store);
+  NG_TRY(const auto store, store_or_spool(config));
+  store::SpoolingRecorder recorder(store.get(), config.state);
+  NightBisect bisecting(config, bench, store.get(), options.quiet);
+  NightTelling telling(*bench.progress, config, store.get());
   const nightly::Parts parts{
-      config,      bench.history.get(), *bench.finder, *bench.measurer, *store,
+      config,      bench.history.get(), *bench.finder, *bench.measurer, recorder,
       store.get(), system_clock(),      bisecting,     telling,         [] { return stop_requested(); }};
   NG_TRY(const auto outcome, nightly::run(parts, {options.force, options.attempt_of}));
   bench.progress->clear();

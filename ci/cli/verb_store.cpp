@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
+#include "store/backup.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -47,6 +48,31 @@ Result<int> do_migrate(const Options& options, store::OpenOptions open) {
   return 0;
 }
 
+// backup and restore tell the same: what is in the file, and that it was compared.
+Result<int> tell_backup(const Options& options, const store::BackupReport& report, std::string_view done) {
+  if (options.json) {
+    nlohmann::json tables = nlohmann::json::object();
+    for (const auto& [name, sum] : report.tables) tables[name] = {{"rows", sum.rows}, {"checksum", sum.checksum}};
+    print_json(options, {{"action", options.action},
+                         {"file", report.file.string()},
+                         {"bytes", report.bytes},
+                         {"verified", report.verified},
+                         {"note", report.note},
+                         {"tables", tables}});
+  } else {
+    print(fmt::format("{} {} ({} tables, {} MiB), {}\n", done, report.file.string(), report.tables.size(),
+                      figure(static_cast<double>(report.bytes) / 1048576),
+                      report.verified ? "verified row by row" : "NOT verified: " + report.note));
+  }
+  return 0;
+}
+
+Result<std::string> file_of(const Options& options) {
+  if (!options.positional.empty()) return options.positional[0];
+  return fail(Code::usage,
+              "store " + options.action + " needs a file: nightgate store " + options.action + " nightgate.dump");
+}
+
 }  // namespace
 
 Result<int> verb_store(const Options& options) {
@@ -54,6 +80,15 @@ Result<int> verb_store(const Options& options) {
   NG_TRY(const auto open, store_options(config));
   if (options.action == "status") return tell_status(options, open);
   if (options.action == "migrate") return do_migrate(options, open);
+  NG_TRY(const auto file, file_of(options));
+  if (options.action == "backup") {
+    NG_TRY(const auto report, store::backup(open, file));
+    return tell_backup(options, report, "backed up to");
+  }
+  if (options.action == "restore") {
+    NG_TRY(const auto report, store::restore(open, file));
+    return tell_backup(options, report, "restored from");
+  }
   return fail(Code::usage, "store takes status, migrate, backup or restore");
 }
 
