@@ -81,12 +81,12 @@ void Fields::texts(std::string_view key, std::vector<std::string>& out) {
 void Fields::command(std::string_view key, std::vector<std::string>& out) {
   with(key, [&](const JsonReader& field) -> Status {
     if (field.value().is_string()) {
-      out = {"sh", "-c", field.value().get<std::string>()};
-      if (out.back().empty()) return field.wrong("a command");
-      return {};
+      return field.wrong(
+          "a command as an array of strings, [\"program\", \"argument\"]; nightgate runs no shell by itself "
+          "(name one where you want it: [\"sh\", \"-c\", ...])");
     }
     if (!field.value().is_array() || field.value().empty()) {
-      return field.wrong("a command: an array of strings (program, then arguments), or one string for a shell");
+      return field.wrong("a command: an array of strings (program, then arguments)");
     }
     NG_TRY(out, reader_.strings(key));
     if (out.front().empty()) return field.wrong("a program's name first");

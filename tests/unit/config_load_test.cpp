@@ -17,7 +17,7 @@ constexpr const char* sketch = R"json({
   "deployments": {
     "corDB": {"broker": {"args": ["--database", "corDB"], "port": 1026, "ready": "/ngsi-ld/v1/types",
               "identity": {"get": "/version", "commit": "/gitSha", "build_type": "/build"}}},
-    "mongoc": {"services": {"mongo": {"image": "mongo:8.0", "port": 27017, "reset": "mongo --eval 'db.dropDatabase()'"}},
+    "mongoc": {"services": {"mongo": {"image": "mongo:8.0", "port": 27017, "reset": ["mongo", "--eval", "db.dropDatabase()"]}},
                "broker": {"args": ["--database", "mongoc", "--dbHost", "{mongo.host}"], "port": 1026}}
   },
   "scenarios": {
@@ -73,7 +73,7 @@ TEST_CASE("the sketch of the design loads", "[config]") {
   CHECK(broker.ready.http.url == "/ngsi-ld/v1/types");
   CHECK(broker.identity.commit == "/gitSha");
   const Node& mongo = config.find_deployment("mongoc")->services.at(0);
-  CHECK(mongo.reset == std::vector<std::string>{"sh", "-c", "mongo --eval 'db.dropDatabase()'"});
+  CHECK(mongo.reset == std::vector<std::string>{"mongo", "--eval", "db.dropDatabase()"});
   CHECK(mongo.ready.kind == Readiness::Kind::tcp);
   const Scenario& create = *config.find_scenario("create_c50");
   CHECK(std::get<WrkLoad>(create.load).connections == 50);
