@@ -72,5 +72,6 @@ Result<int> verb_import(const Options&);
 Result<int> verb_export(const Options&);
 Result<int> verb_store(const Options&);
 Result<int> verb_report(const Options&);
+Result<int> verb_ledger(const Options&);
 
 }  // namespace nightgate::cli

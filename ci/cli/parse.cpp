@@ -160,6 +160,16 @@ class Builder {
         ->required()
         ->check(CLI::IsMember({"status", "migrate", "backup", "restore"}));
     store->add_option("file", o_.positional, "file of backup and restore")->expected(0, 1);
+    auto* ledger = verb("ledger", "what was tried, measured and decided, kept or dropped",
+                        "nightgate ledger 7 --verdict dropped --reason 'no gain at 200 connections'");
+    ledger->add_option("id", o_.id, "entry to decide about; none: list them")->check(CLI::PositiveNumber);
+    ledger->add_option("--verdict", o_.verdict,
+                       "candidate, kept, dropped, superseded, inconclusive or never_run (listing: only these)");
+    ledger->add_option("--reason", o_.reason, "why");
+    ledger->add_option("--by", o_.who, "what supersedes it");
+    ledger->add_option("--label", o_.label, "listing: only labels that contain this");
+    ledger->add_option("--format", o_.format, "text (default), markdown or html")
+        ->check(CLI::IsMember({"text", "markdown", "html"}));
     auto* report = verb("report", "a page about a night or a trip: HTML, JSON or Markdown",
                         "nightgate report trip 1 --output trip.html");
     report->add_option("what", o_.action, "night or trip")->required()->check(CLI::IsMember({"night", "trip"}));

@@ -16,7 +16,7 @@ constexpr VerbEntry verbs[] = {
     {"nightly", verb_nightly},   {"compare", verb_compare}, {"bisect", verb_bisect}, {"history", verb_history},
     {"replay", verb_replay},     {"accept", verb_accept},   {"void", verb_void},     {"undo", verb_undo},
     {"simulate", verb_simulate}, {"import", verb_import},   {"export", verb_export}, {"store", verb_store},
-    {"report", verb_report},
+    {"report", verb_report},     {"ledger", verb_ledger},
 };
 
 Result<int> dispatch(const Options& options) {
