@@ -25,7 +25,7 @@ class NightBisect final : public nightly::Bisecting {
     log::notice(fmt::format("bisecting trip {}: {}", group.id, group.trips.front().metric));
     const auto own_limit = system_clock().monotonic() + std::chrono::minutes(config_.bisect.max_minutes);
     const session::Parts parts{config_, *bench_.history, *bench_.finder, *bench_.measurer,
-                               store_,  system_clock(),  watch_,         [] { return stop_requested(); }};
+                               *store_, system_clock(),  watch_,         [] { return stop_requested(); }};
     session::Request request;
     request.trip = group.id;
     request.error = config_.bisect.error;
