@@ -195,7 +195,8 @@ Status Cluster::ensure_running() {
 }
 
 void Cluster::stop() {
-  const auto stopped = run(program("pg_ctl", {"-D", "data", "-m", "fast", "-w", "-t", "60", "stop"}), 70s);
+  if (!any_server_process(place_.data)) return;  // killed by somebody
+  const auto stopped = run(program("pg_ctl", {"-D", "data", "-m", "fast", "-w", "-t", "180", "stop"}), 190s);
   if (!stopped || !stopped->ok()) {
     log::warning("the private PostgreSQL in " + place_.base.string() + " could not be stopped; the next run uses it");
   }

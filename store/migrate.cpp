@@ -21,8 +21,7 @@ Result<bool> apply(Connection& connection, const Migration& migration) {
   return connection.in_transaction([&]() -> Result<bool> {
     // A migration may take long, and so may waiting for the other migrator.
     NG_CHECK(connection.script("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '10min'"));
-    NG_TRY(auto locked, connection.run("SELECT pg_advisory_xact_lock($1)", Params().integer(migrator_lock)));
-    static_cast<void>(locked);
+    NG_CHECK(connection.run("SELECT pg_advisory_xact_lock($1)", Params().integer(migrator_lock)));
     NG_TRY(const int version, schema_version(connection));
     if (version > newest_known()) return newer_schema(version);
     if (version >= migration.number) return false;
@@ -32,9 +31,8 @@ Result<bool> apply(Connection& connection, const Migration& migration) {
           "name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"));
     }
     NG_CHECK(connection.script(std::string(migration.sql)));
-    NG_TRY(auto noted, connection.run("INSERT INTO schema_version (version, name) VALUES ($1, $2)",
-                                      Params().integer(migration.number).text(migration.name)));
-    static_cast<void>(noted);
+    NG_CHECK(connection.run("INSERT INTO schema_version (version, name) VALUES ($1, $2)",
+                            Params().integer(migration.number).text(migration.name)));
     return true;
   });
 }
@@ -72,8 +70,7 @@ Status require_schema(Connection& connection, bool migrate) {
                                          "store migrate` once every machine that uses this store has it",
                                          version, newest_known()));
   }
-  NG_TRY(auto applied, apply_migrations(connection));
-  static_cast<void>(applied);
+  NG_CHECK(apply_migrations(connection));
   return {};
 }
 

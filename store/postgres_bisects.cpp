@@ -95,22 +95,21 @@ Status PostgresStore::must_touch(const std::string& sql, const Params& params, c
 Result<std::int64_t> PostgresStore::put_bisect(const Bisect& bisect) {
   return connection_->in_transaction([&]() -> Result<std::int64_t> {
     Connection& db = *connection_;
-    NG_TRY(auto put,
-           db.run("INSERT INTO bisect (run_id, project_id, machine_id, metric, trip, good, bad, problem, state, "
-                  "answer, started, ended) SELECT run_id, project_id, machine_id, $2, $3, $4, $5, $6, $7, $8, $9, $10 "
-                  "FROM run WHERE uuid = $1::uuid ON CONFLICT DO NOTHING",
-                  Params()
-                      .text(bisect.run)
-                      .text(bisect.metric)
-                      .integer(bisect.trip)
-                      .text(bisect.good)
-                      .text(bisect.bad)
-                      .json(bisect.problem)
-                      .text(name_of(bisect.state))
-                      .json(bisect.answer)
-                      .time(bisect.started)
-                      .time_or_null(bisect.ended)));
-    static_cast<void>(put);
+    NG_CHECK(
+        db.run("INSERT INTO bisect (run_id, project_id, machine_id, metric, trip, good, bad, problem, state, "
+               "answer, started, ended) SELECT run_id, project_id, machine_id, $2, $3, $4, $5, $6, $7, $8, $9, $10 "
+               "FROM run WHERE uuid = $1::uuid ON CONFLICT DO NOTHING",
+               Params()
+                   .text(bisect.run)
+                   .text(bisect.metric)
+                   .integer(bisect.trip)
+                   .text(bisect.good)
+                   .text(bisect.bad)
+                   .json(bisect.problem)
+                   .text(name_of(bisect.state))
+                   .json(bisect.answer)
+                   .time(bisect.started)
+                   .time_or_null(bisect.ended)));
     NG_TRY(auto rows, db.run("SELECT bisect_id FROM bisect JOIN run USING (run_id) WHERE uuid = $1::uuid",
                              Params().text(bisect.run)));
     if (rows.empty()) return fail(Code::not_found, "run " + bisect.run + " is not in this store");
@@ -143,27 +142,26 @@ Status PostgresStore::put_bisect_step(std::int64_t bisect, const BisectStep& ste
   return connection_->transaction([&]() -> Status {
     NG_TRY(auto run, connection_->run("SELECT run_id FROM run WHERE uuid = $1::uuid", Params().text(step.run)));
     if (run.empty()) return fail(Code::not_found, "run " + step.run + " is not in this store");
-    NG_TRY(auto put,
-           connection_->run("INSERT INTO bisect_step (bisect_id, block, slot, position, point, phase, candidate, "
-                            "log_value, value, commit, digest, failure, machine, run_id, at) VALUES ($1, $2, $3, $4, "
-                            "$5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING",
-                            Params()
-                                .integer(bisect)
-                                .integer(step.seen.block)
-                                .integer(step.seen.machine)
-                                .integer(step.seen.order)
-                                .integer(step.seen.point)
-                                .text(name_of(step.seen.phase))
-                                .integer(step.seen.candidate)
-                                .number(step.seen.value.value_or(unknown))
-                                .number(step.value)
-                                .text(step.commit)
-                                .text(step.digest)
-                                .text(step.failure)
-                                .text(step.machine)
-                                .integer(run.integer(0, 0))
-                                .time(step.at)));
-    static_cast<void>(put);
+    NG_CHECK(
+        connection_->run("INSERT INTO bisect_step (bisect_id, block, slot, position, point, phase, candidate, "
+                         "log_value, value, commit, digest, failure, machine, run_id, at) VALUES ($1, $2, $3, $4, "
+                         "$5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING",
+                         Params()
+                             .integer(bisect)
+                             .integer(step.seen.block)
+                             .integer(step.seen.machine)
+                             .integer(step.seen.order)
+                             .integer(step.seen.point)
+                             .text(name_of(step.seen.phase))
+                             .integer(step.seen.candidate)
+                             .number(step.seen.value.value_or(unknown))
+                             .number(step.value)
+                             .text(step.commit)
+                             .text(step.digest)
+                             .text(step.failure)
+                             .text(step.machine)
+                             .integer(run.integer(0, 0))
+                             .time(step.at)));
     return {};
   });
 }
@@ -185,22 +183,21 @@ Result<std::int64_t> PostgresStore::put_ledger(const LedgerEntry& entry) {
   return connection_->in_transaction([&]() -> Result<std::int64_t> {
     Connection& db = *connection_;
     NG_TRY(const auto project, project_id(db, entry.project));
-    NG_TRY(auto put,
-           db.run("INSERT INTO ledger (project_id, run, label, note, at, base, head, result, verdict, why, "
-                  "superseded_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
-                  Params()
-                      .integer(project)
-                      .text(entry.run)
-                      .text(entry.label)
-                      .text(entry.note)
-                      .time(entry.at)
-                      .text(entry.base)
-                      .text(entry.head)
-                      .json(entry.result)
-                      .text(entry.verdict)
-                      .text(entry.why)
-                      .text(entry.superseded_by)));
-    static_cast<void>(put);
+    NG_CHECK(
+        db.run("INSERT INTO ledger (project_id, run, label, note, at, base, head, result, verdict, why, "
+               "superseded_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+               Params()
+                   .integer(project)
+                   .text(entry.run)
+                   .text(entry.label)
+                   .text(entry.note)
+                   .time(entry.at)
+                   .text(entry.base)
+                   .text(entry.head)
+                   .json(entry.result)
+                   .text(entry.verdict)
+                   .text(entry.why)
+                   .text(entry.superseded_by)));
     NG_TRY(auto rows, db.run("SELECT entry_id FROM ledger WHERE project_id = $1 AND run = $2 AND label = $3",
                              Params().integer(project).text(entry.run).text(entry.label)));
     if (rows.empty()) return fail(Code::internal, "a ledger entry that was just written isn't there");
@@ -221,11 +218,9 @@ Status PostgresStore::change_ledger(const LedgerChange& change) {
                              .text(change.superseded_by)
                              .text(change.who)));
     if (put.affected() == 0) return {};  // this very change is there already
-    NG_TRY(auto set,
-           connection_->run(
-               "UPDATE ledger SET verdict = $2, why = $3, superseded_by = $4 WHERE entry_id = $1",
-               Params().integer(change.entry).text(change.verdict).text(change.why).text(change.superseded_by)));
-    static_cast<void>(set);
+    NG_CHECK(connection_->run(
+        "UPDATE ledger SET verdict = $2, why = $3, superseded_by = $4 WHERE entry_id = $1",
+        Params().integer(change.entry).text(change.verdict).text(change.why).text(change.superseded_by)));
     return {};
   });
 }
@@ -259,19 +254,18 @@ Result<std::vector<LedgerChange>> PostgresStore::ledger_changes(std::int64_t ent
 Status PostgresStore::put_notification(const Notification& notification) {
   return connection_->transaction([&]() -> Status {
     NG_TRY(const auto project, project_id(*connection_, notification.project));
-    NG_TRY(auto put,
-           connection_->run("INSERT INTO notification (project_id, kind, key, body, state, created, not_before) VALUES "
-                            "($1, $2, $3, $4, 'pending', $5, $6) ON CONFLICT (project_id, kind, key) DO UPDATE SET "
-                            "body = excluded.body, state = 'pending', tries = 0, not_before = excluded.not_before, "
-                            "last_error = '' WHERE notification.body <> excluded.body",
-                            Params()
-                                .integer(project)
-                                .text(notification.kind)
-                                .text(notification.key)
-                                .json(notification.body)
-                                .time(notification.created)
-                                .time_or_null(notification.not_before)));
-    static_cast<void>(put);
+    NG_CHECK(
+        connection_->run("INSERT INTO notification (project_id, kind, key, body, state, created, not_before) VALUES "
+                         "($1, $2, $3, $4, 'pending', $5, $6) ON CONFLICT (project_id, kind, key) DO UPDATE SET "
+                         "body = excluded.body, state = 'pending', tries = 0, not_before = excluded.not_before, "
+                         "last_error = '' WHERE notification.body <> excluded.body",
+                         Params()
+                             .integer(project)
+                             .text(notification.kind)
+                             .text(notification.key)
+                             .json(notification.body)
+                             .time(notification.created)
+                             .time_or_null(notification.not_before)));
     return {};
   });
 }

@@ -10,8 +10,7 @@ Result<std::int64_t> insert_or_find(Connection& connection, const std::string& i
                                     const std::string& find, const Params& find_params) {
   NG_TRY(auto found, connection.run(find, find_params));
   if (!found.empty()) return found.integer(0, 0);
-  NG_TRY(auto inserted, connection.run(insert, insert_params));
-  static_cast<void>(inserted);
+  NG_CHECK(connection.run(insert, insert_params));
   NG_TRY(auto again, connection.run(find, find_params));
   if (again.empty()) return fail(Code::internal, "a row that was just inserted isn't there: " + insert);
   return again.integer(0, 0);

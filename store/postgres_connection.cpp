@@ -169,8 +169,7 @@ Status Connection::script(const std::string& sql) {
 }
 
 Status Connection::once(const std::function<Status()>& work) {
-  NG_TRY(auto begun, run("BEGIN"));
-  static_cast<void>(begun);
+  NG_CHECK(run("BEGIN"));
   in_transaction_ = true;
   Status done = work();
   in_transaction_ = false;

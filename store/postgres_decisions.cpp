@@ -70,16 +70,14 @@ Status accept_trips(Connection& db, std::int64_t project, std::int64_t id, const
           "INSERT INTO decision_trip (decision_id, group_id, metric_id) SELECT $5, group_id, metric_id FROM "
           "closed",
           Params().integer(project).text(decision.machine).text(decision.metric).integer(decision.night).integer(id)));
-  static_cast<void>(rows);
   return {};
 }
 
 Status reopen_trips(Connection& db, std::int64_t id) {
-  NG_TRY(auto rows,
-         db.run("UPDATE trip t SET state = 'open', closed = NULL FROM decision_trip d WHERE d.decision_id = $1 AND "
-                "t.group_id = d.group_id AND t.metric_id = d.metric_id AND t.state = 'accepted'",
-                Params().integer(id)));
-  static_cast<void>(rows);
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM decision_trip d WHERE d.decision_id = $1 AND "
+             "t.group_id = d.group_id AND t.metric_id = d.metric_id AND t.state = 'accepted'",
+             Params().integer(id)));
   return {};
 }
 
@@ -90,8 +88,7 @@ Result<Decision> undo_last(Connection& db, std::int64_t project, const Decision&
                            Params().integer(project).text(undo.machine)));
   if (rows.empty()) return fail(Code::not_found, "there is no decision to take back");
   Decision last = decision_from(rows, 0);
-  NG_TRY(auto marked, db.run("UPDATE decision SET undone = true WHERE decision_id = $1", Params().integer(last.id)));
-  static_cast<void>(marked);
+  NG_CHECK(db.run("UPDATE decision SET undone = true WHERE decision_id = $1", Params().integer(last.id)));
   last.undone = true;
   if (last.kind == DecisionKind::void_night) NG_CHECK(set_voided(db, project, last, false, ""));
   if (last.kind == DecisionKind::accept) NG_CHECK(reopen_trips(db, last.id));

@@ -31,8 +31,7 @@ Status replace_verdicts(Connection& db, const NightRow& night, const std::vector
     suspects.push_back(verdict.suspect_since.value_or(none));
     explanations.push_back(verdict.explanation);
   }
-  NG_TRY(auto old, db.run("DELETE FROM verdict WHERE night_id = $1", Params().integer(night.night)));
-  static_cast<void>(old);
+  NG_CHECK(db.run("DELETE FROM verdict WHERE night_id = $1", Params().integer(night.night)));
   NG_TRY(auto put,
          db.run("INSERT INTO verdict (night_id, metric_id, verdict, state, reason, value, baseline, change, red, "
                 "nights_left, suspect_since, explanation) SELECT $1, m.metric_id, u.verdict, u.state, u.reason, "
@@ -63,37 +62,33 @@ Status replace_verdicts(Connection& db, const NightRow& night, const std::vector
 }
 
 Status put_snapshot(Connection& db, const NightRow& night, const std::string& snapshot) {
-  NG_TRY(auto put,
-         db.run("INSERT INTO gate_snapshot (night_id, body) VALUES ($1, $2) ON CONFLICT (night_id) DO UPDATE SET "
-                "body = excluded.body",
-                Params().integer(night.night).text(snapshot)));
-  static_cast<void>(put);
-  NG_TRY(auto thinned,
-         db.run("DELETE FROM gate_snapshot s USING night n WHERE s.night_id = n.night_id AND n.project_id = $1 AND "
-                "n.machine_id = $2 AND n.sequence < $3 AND n.sequence >= $4 AND n.sequence % $5 <> 0",
-                Params()
-                    .integer(night.project)
-                    .integer(night.machine)
-                    .integer(night.sequence - snapshots_kept)
-                    .integer(night.sequence - 4 * static_cast<Sequence>(snapshots_kept))
-                    .integer(snapshot_step)));
-  static_cast<void>(thinned);
+  NG_CHECK(
+      db.run("INSERT INTO gate_snapshot (night_id, body) VALUES ($1, $2) ON CONFLICT (night_id) DO UPDATE SET "
+             "body = excluded.body",
+             Params().integer(night.night).text(snapshot)));
+  NG_CHECK(
+      db.run("DELETE FROM gate_snapshot s USING night n WHERE s.night_id = n.night_id AND n.project_id = $1 AND "
+             "n.machine_id = $2 AND n.sequence < $3 AND n.sequence >= $4 AND n.sequence % $5 <> 0",
+             Params()
+                 .integer(night.project)
+                 .integer(night.machine)
+                 .integer(night.sequence - snapshots_kept)
+                 .integer(night.sequence - 4 * static_cast<Sequence>(snapshots_kept))
+                 .integer(snapshot_step)));
   return {};
 }
 
 // What an earlier judgement of this night did to trips is taken back first.
 Status take_back_trips(Connection& db, const NightRow& night) {
   const Params key = Params().integer(night.project).integer(night.machine).integer(night.sequence);
-  NG_TRY(auto withdrawn,
-         db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g WHERE g.group_id = t.group_id AND "
-                "g.project_id = $1 AND g.machine_id = $2 AND t.tripped = $3 AND t.state IN ('open', 'recovered')",
-                key));
-  NG_TRY(auto reopened,
-         db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g WHERE g.group_id = t.group_id AND "
-                "g.project_id = $1 AND g.machine_id = $2 AND t.closed = $3 AND t.state = 'recovered'",
-                key));
-  static_cast<void>(withdrawn);
-  static_cast<void>(reopened);
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g WHERE g.group_id = t.group_id AND "
+             "g.project_id = $1 AND g.machine_id = $2 AND t.tripped = $3 AND t.state IN ('open', 'recovered')",
+             key));
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g WHERE g.group_id = t.group_id AND "
+             "g.project_id = $1 AND g.machine_id = $2 AND t.closed = $3 AND t.state = 'recovered'",
+             key));
   return {};
 }
 

@@ -40,9 +40,8 @@ Result<Night> fresh_night(Connection& db, const Place& place, const Run& run) {
                     .time(run.started)
                     .integer(run_id)
                     .text(run.machine_class)));
-  NG_TRY(auto attempt, db.run("INSERT INTO night_attempt (night_id, attempt, run_id) VALUES ($1, 1, $2)",
-                              Params().integer(night.integer(0, 0)).integer(run_id)));
-  static_cast<void>(attempt);
+  NG_CHECK(db.run("INSERT INTO night_attempt (night_id, attempt, run_id) VALUES ($1, 1, $2)",
+                  Params().integer(night.integer(0, 0)).integer(run_id)));
   NG_TRY(auto made, night_of_attempt(db, run.uuid));
   return *made;
 }
@@ -57,16 +56,14 @@ Result<Night> further_attempt(Connection& db, const Place& place, const Run& run
   }
   NG_TRY(const auto run_id, put_run(db, run));
   const Params params = Params().integer(there.integer(0, 0)).integer(run_id).text(run.machine_class);
-  NG_TRY(auto night,
-         db.run("UPDATE night SET attempt = attempt + 1, run_id = $2, machine_class = $3, state = 'measuring', "
-                "reason = '', environment = false, open_question = false, imported = false WHERE night_id = $1",
-                params));
-  NG_TRY(auto attempt,
-         db.run("INSERT INTO night_attempt (night_id, attempt, run_id) SELECT night_id, attempt, run_id FROM night "
-                "WHERE night_id = $1",
-                Params().integer(there.integer(0, 0))));
-  static_cast<void>(night);
-  static_cast<void>(attempt);
+  NG_CHECK(
+      db.run("UPDATE night SET attempt = attempt + 1, run_id = $2, machine_class = $3, state = 'measuring', "
+             "reason = '', environment = false, open_question = false, imported = false WHERE night_id = $1",
+             params));
+  NG_CHECK(
+      db.run("INSERT INTO night_attempt (night_id, attempt, run_id) SELECT night_id, attempt, run_id FROM night "
+             "WHERE night_id = $1",
+             Params().integer(there.integer(0, 0))));
   NG_TRY(auto made, night_of_attempt(db, run.uuid));
   return *made;
 }
@@ -86,9 +83,8 @@ Result<Night> continued_or_new(Connection& db, const Run& run, Sequence attempt_
   NG_TRY(place.project, project_id(db, run.project));
   NG_TRY(place.machine, machine_id(db, run.machine, run.machine_class));
   // One at a time per project and machine, so that two can't take the same number.
-  NG_TRY(auto locked, db.run("SELECT pg_advisory_xact_lock($1::int4, $2::int4)",
-                             Params().integer(place.project).integer(place.machine)));
-  static_cast<void>(locked);
+  NG_CHECK(db.run("SELECT pg_advisory_xact_lock($1::int4, $2::int4)",
+                  Params().integer(place.project).integer(place.machine)));
   NG_TRY(auto same, night_of_attempt(db, run.uuid));
   if (!same && unfinished_ones == Unfinished::close) NG_CHECK(close_unfinished(db, place));
   if (!same && unfinished_ones == Unfinished::resume) {
@@ -150,24 +146,22 @@ Status put_reading_metrics(Connection& db, std::int64_t project, const judge::Ni
 
 Status insert_readings(Connection& db, const NightRow& night, const judge::NightInput& input) {
   const ReadingColumns columns = columns_of(input);
-  NG_TRY(auto definitions,
-         db.run("INSERT INTO definition (hash) SELECT DISTINCT u FROM unnest($1::text[]) AS u ORDER BY u ON CONFLICT "
-                "DO NOTHING",
-                Params().texts(columns.definitions)));
-  static_cast<void>(definitions);
-  NG_TRY(auto put,
-         db.run("INSERT INTO reading (night_id, metric_id, definition_id, value, missing) "
-                "SELECT $1, m.metric_id, d.definition_id, u.value, u.missing "
-                "FROM unnest($3::text[], $4::text[], $5::float8[], $6::text[]) AS u (name, hash, value, missing) "
-                "JOIN metric m ON m.project_id = $2 AND m.name = u.name JOIN definition d ON d.hash = u.hash",
-                Params()
-                    .integer(night.night)
-                    .integer(night.project)
-                    .texts(columns.metrics)
-                    .texts(columns.definitions)
-                    .numbers(columns.values)
-                    .texts(columns.missing)));
-  static_cast<void>(put);
+  NG_CHECK(
+      db.run("INSERT INTO definition (hash) SELECT DISTINCT u FROM unnest($1::text[]) AS u ORDER BY u ON CONFLICT "
+             "DO NOTHING",
+             Params().texts(columns.definitions)));
+  NG_CHECK(
+      db.run("INSERT INTO reading (night_id, metric_id, definition_id, value, missing) "
+             "SELECT $1, m.metric_id, d.definition_id, u.value, u.missing "
+             "FROM unnest($3::text[], $4::text[], $5::float8[], $6::text[]) AS u (name, hash, value, missing) "
+             "JOIN metric m ON m.project_id = $2 AND m.name = u.name JOIN definition d ON d.hash = u.hash",
+             Params()
+                 .integer(night.night)
+                 .integer(night.project)
+                 .texts(columns.metrics)
+                 .texts(columns.definitions)
+                 .numbers(columns.values)
+                 .texts(columns.missing)));
   std::vector<std::string> names, digests;
   std::vector<double> values;
   for (const auto& reading : input.readings) {
@@ -178,12 +172,11 @@ Status insert_readings(Connection& db, const NightRow& night, const judge::Night
     }
   }
   if (names.empty()) return {};
-  NG_TRY(auto controls,
-         db.run("INSERT INTO reading_control (night_id, metric_id, digest, value) "
-                "SELECT $1, m.metric_id, u.digest, u.value FROM unnest($3::text[], $4::text[], $5::float8[]) "
-                "AS u (name, digest, value) JOIN metric m ON m.project_id = $2 AND m.name = u.name",
-                Params().integer(night.night).integer(night.project).texts(names).texts(digests).numbers(values)));
-  static_cast<void>(controls);
+  NG_CHECK(
+      db.run("INSERT INTO reading_control (night_id, metric_id, digest, value) "
+             "SELECT $1, m.metric_id, u.digest, u.value FROM unnest($3::text[], $4::text[], $5::float8[]) "
+             "AS u (name, digest, value) JOIN metric m ON m.project_id = $2 AND m.name = u.name",
+             Params().integer(night.night).integer(night.project).texts(names).texts(digests).numbers(values)));
   return {};
 }
 
@@ -199,9 +192,8 @@ Status PostgresStore::set_night_target(const std::string& run, const Target& tar
     NG_TRY(const NightRow night, night_row(*connection_, run));
     if (!night.current) return {};  // a newer attempt stands
     NG_TRY(const auto id, target_id(*connection_, night.project, target));
-    NG_TRY(auto set, connection_->run("UPDATE night SET target_id = $2, definition = $3 WHERE night_id = $1",
-                                      Params().integer(night.night).integer(id).text(definition)));
-    static_cast<void>(set);
+    NG_CHECK(connection_->run("UPDATE night SET target_id = $2, definition = $3 WHERE night_id = $1",
+                              Params().integer(night.night).integer(id).text(definition)));
     return {};
   });
 }
@@ -213,13 +205,10 @@ Status PostgresStore::put_readings(const std::string& run, const judge::NightInp
     NG_TRY(const NightRow night, night_row(db, run));
     if (!night.current || night.state == NightState::judged) return {};  // delivered again, or a newer attempt stands
     NG_CHECK(put_reading_metrics(db, night.project, input, metrics));
-    NG_TRY(auto old, db.run("DELETE FROM reading WHERE night_id = $1", Params().integer(night.night)));
-    static_cast<void>(old);
+    NG_CHECK(db.run("DELETE FROM reading WHERE night_id = $1", Params().integer(night.night)));
     NG_CHECK(insert_readings(db, night, input));
-    NG_TRY(auto state,
-           db.run("UPDATE night SET state = 'measured', reason = '', machine_class = $2 WHERE night_id = $1",
-                  Params().integer(night.night).text(input.machine_class)));
-    static_cast<void>(state);
+    NG_CHECK(db.run("UPDATE night SET state = 'measured', reason = '', machine_class = $2 WHERE night_id = $1",
+                    Params().integer(night.night).text(input.machine_class)));
     return {};
   });
 }
@@ -231,11 +220,10 @@ Status PostgresStore::set_night(const std::string& run, NightState state, const 
   return connection_->transaction([&]() -> Status {
     NG_TRY(const NightRow night, night_row(*connection_, run));
     if (!night.current) return {};
-    NG_TRY(auto set,
-           connection_->run("UPDATE night SET state = 'no_verdict', reason = $2 WHERE night_id = $1 AND state <> "
-                            "'judged'",
-                            Params().integer(night.night).text(reason)));
-    static_cast<void>(set);
+    NG_CHECK(
+        connection_->run("UPDATE night SET state = 'no_verdict', reason = $2 WHERE night_id = $1 AND state <> "
+                         "'judged'",
+                         Params().integer(night.night).text(reason)));
     return {};
   });
 }

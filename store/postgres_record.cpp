@@ -157,16 +157,14 @@ Status PostgresStore::put_definition(const std::string& hash, const std::string&
 Status PostgresStore::put_target(const std::string& project, const Target& target) {
   return connection_->transaction([&]() -> Status {
     NG_TRY(const auto id, project_id(*connection_, project));
-    NG_TRY(const auto put, target_id(*connection_, id, target));
-    static_cast<void>(put);
+    NG_CHECK(target_id(*connection_, id, target));
     return {};
   });
 }
 
 Status PostgresStore::begin_run(const Run& run) {
   return connection_->transaction([&]() -> Status {
-    NG_TRY(const auto put, put_run(*connection_, run));
-    static_cast<void>(put);
+    NG_CHECK(put_run(*connection_, run));
     return {};
   });
 }
@@ -203,29 +201,27 @@ Status PostgresStore::put_noise(const std::string& project, const std::string& m
     NG_TRY(const auto project_number, project_id(db, project));
     NG_TRY(const auto machine_number, machine_id(db, machine, ""));
     for (const Noise& row : noise) {
-      NG_TRY(auto metric,
-             db.run("INSERT INTO metric (project_id, name, better, gated) VALUES ($1, $2, 'higher', false) "
-                    "ON CONFLICT DO NOTHING",
-                    Params().integer(project_number).text(row.metric)));
-      static_cast<void>(metric);
-      NG_TRY(auto put,
-             db.run("INSERT INTO noise (project_id, machine_id, metric_id, at, machine_class, definition, starts, "
-                    "repeats, within_start, between_starts, drift, details) SELECT $1, $2, metric_id, $4, $5, $6, $7, "
-                    "$8, $9, $10, $11, $12 FROM metric WHERE project_id = $1 AND name = $3 ON CONFLICT DO NOTHING",
-                    Params()
-                        .integer(project_number)
-                        .integer(machine_number)
-                        .text(row.metric)
-                        .time(row.at)
-                        .text(row.machine_class)
-                        .text(row.definition)
-                        .integer(row.starts)
-                        .integer(row.repeats)
-                        .number(row.within)
-                        .number(row.between)
-                        .number(row.drift)
-                        .json(row.details)));
-      static_cast<void>(put);
+      NG_CHECK(
+          db.run("INSERT INTO metric (project_id, name, better, gated) VALUES ($1, $2, 'higher', false) "
+                 "ON CONFLICT DO NOTHING",
+                 Params().integer(project_number).text(row.metric)));
+      NG_CHECK(
+          db.run("INSERT INTO noise (project_id, machine_id, metric_id, at, machine_class, definition, starts, "
+                 "repeats, within_start, between_starts, drift, details) SELECT $1, $2, metric_id, $4, $5, $6, $7, "
+                 "$8, $9, $10, $11, $12 FROM metric WHERE project_id = $1 AND name = $3 ON CONFLICT DO NOTHING",
+                 Params()
+                     .integer(project_number)
+                     .integer(machine_number)
+                     .text(row.metric)
+                     .time(row.at)
+                     .text(row.machine_class)
+                     .text(row.definition)
+                     .integer(row.starts)
+                     .integer(row.repeats)
+                     .number(row.within)
+                     .number(row.between)
+                     .number(row.drift)
+                     .json(row.details)));
     }
     return {};
   });

@@ -124,9 +124,8 @@ Result<std::int64_t> put_night(Connection& db, std::int64_t project, std::int64_
                  .integer(run_id)
                  .text(run.machine_class)
                  .integer_or_null(target)));
-  NG_TRY(auto attempt, db.run("INSERT INTO night_attempt (night_id, attempt, run_id) VALUES ($1, 1, $2)",
-                              Params().integer(night.integer(0, 0)).integer(run_id)));
-  static_cast<void>(attempt);
+  NG_CHECK(db.run("INSERT INTO night_attempt (night_id, attempt, run_id) VALUES ($1, 1, $2)",
+                  Params().integer(night.integer(0, 0)).integer(run_id)));
   return night.integer(0, 0);
 }
 
@@ -134,9 +133,8 @@ Status import_machine(Connection& db, const std::string& project, const std::str
                       std::vector<NewNight>& nights, Imported& out) {
   NG_TRY(const auto project_number, project_id(db, project));
   NG_TRY(const auto machine_number, machine_id(db, machine, nights.back().rows.front()->machine_class));
-  NG_TRY(auto locked, db.run("SELECT pg_advisory_xact_lock($1::int4, $2::int4)",
-                             Params().integer(project_number).integer(machine_number)));
-  static_cast<void>(locked);
+  NG_CHECK(db.run("SELECT pg_advisory_xact_lock($1::int4, $2::int4)",
+                  Params().integer(project_number).integer(machine_number)));
   NG_CHECK(drop_known(db, project, machine, nights, out));
   if (nights.empty()) return {};
   NG_TRY(const Span span, span_of(db, project_number, machine_number));

@@ -109,7 +109,7 @@ TEST_CASE("the private cluster runs while somebody uses it, is stopped by the la
   CHECK(status.samples == 18);
   CHECK(status.schema == status.newest_schema);
 
-  SECTION("its directories are private and it listens on no port") {
+  {  // its directories are private and it listens on no port
     for (const char* name : {"", "data", "socket"}) {
       CHECK((fs::status(embedded.base() / name).permissions() & fs::perms(077)) == fs::perms::none);
     }
@@ -119,7 +119,7 @@ TEST_CASE("the private cluster runs while somebody uses it, is stopped by the la
     CHECK(value(connection->run("SHOW listen_addresses")).text(0, 0).empty());
     CHECK(value(connection->run("SHOW synchronous_commit")).text(0, 0) == "on");
   }
-  SECTION("a cluster of another major version is refused with the way out") {
+  {  // a cluster of another major version is refused with the way out
     again.reset();
     REQUIRE(write_file(embedded.base() / "data" / "PG_VERSION", "9\n"));
     const auto refused = store::open(embedded.options());
