@@ -145,7 +145,7 @@ void make_history(store::Connection& db, int series, int nights) {
       "INSERT INTO reading (night_id, metric_id, definition_id, value) SELECT n.night_id, m.metric_id, "
       "d.definition_id, 1000 + random() FROM night n JOIN project p USING (project_id) JOIN metric m USING "
       "(project_id), "
-      "definition d WHERE p.name = 'long' AND d.hash = 'long';"
+      "definition d WHERE p.name = 'long' AND d.hash = 'long' ORDER BY n.night_id, m.metric_id;"
       "INSERT INTO verdict (night_id, metric_id, verdict, value, baseline, change) SELECT night_id, metric_id, 'good', "
       "value, 1000, 0 FROM reading JOIN night USING (night_id) JOIN project USING (project_id) WHERE name = 'long'"));
   must(db.script("ANALYZE; CHECKPOINT"));
