@@ -42,7 +42,8 @@ Status fetch_here(const std::string& path, const std::string& url, const std::st
   if (git_remote_create_anonymous(&raw_remote, raw, url.c_str()) != 0)
     return failure(Code::usage, "\"" + url + "\" is no repository url");
   const Remote remote(raw_remote);
-  git_fetch_options options = GIT_FETCH_OPTIONS_INIT;
+  git_fetch_options options{};
+  git_fetch_options_init(&options, unsigned{GIT_FETCH_OPTIONS_VERSION});
   bool refused = false;
   options.callbacks.credentials = credentials;
   options.callbacks.payload = &refused;
