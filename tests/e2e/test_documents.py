@@ -1,0 +1,101 @@
+"""Every --json document fits its schema, and is the only thing on stdout."""
+import json
+import unittest
+
+import support
+from project import ProjectCase
+
+GOOD, SLOW = (1000, 5), (660, 5)
+OPS = "default.work.ops"
+
+
+class Documents(ProjectCase):
+    def fits(self, ran, verb):
+        import jsonschema
+        document = ran.json()
+        schema = json.loads((support.ROOT / "config/schemas" / f"{verb}.schema.json").read_text())
+        jsonschema.validate(document, schema)
+        return document
+
+    def test_all(self):
+        project = self.project([GOOD] * 9 + [SLOW] * 3, night={"starts": 2, "bisect": False, "min_gap_hours": 0,
+                                                                "control": "builds"})
+        del project.config["night"]["control"]
+        project.write_config()
+        self.fits(self.program("check", "--json"), "check")
+        self.warm_up(7)
+        self.fits(self.program("nightly", "--json"), "nightly")
+        project.main_at(11)
+        self.fits(self.program("nightly", "--json"), "nightly")
+        project.main_at(12)
+        self.fits(self.program("nightly", "--json", code=1), "nightly")
+        self.fits(self.program("status", "--json", code=1), "status")
+        self.fits(self.program("bisect", "--trip", "1", "--json"), "bisect")
+        self.fits(self.program("nightly", "--json", code=1), "nightly")
+        self.fits(self.program("replay", "--json"), "replay")
+        self.fits(self.program("simulate", "--merges", "16", "--runs", "5", "--json"), "simulate")
+        self.fits(self.program("measure", project.commits[0], "--json"), "measure")
+        self.fits(self.program("compare", project.commits[0], project.commits[11], "--json", code=1), "compare")
+        self.fits(self.program("nightly", "--json", "--config", "absent.json", code=2), "error")
+        self.fits(self.program("bisect", "--good", project.commits[0], "--bad", project.commits[5], "--metric", OPS, "--json", code=4), "bisect")
+
+
+class Compare(ProjectCase):
+    def compare(self, base, head, *options, code):
+        return self.program("compare", base, head, "--json", "--quiet", *options, code=code).json()
+
+    def metric(self, document, name):
+        return next(m for m in document["metrics"] if m["metric"] == name)
+
+    def test_worse_in_the_right_metric_only(self):
+        project = self.project([GOOD, SLOW])
+        document = self.compare(*project.commits, code=1)
+        self.assertEqual(document["verdict"], "worse")
+        self.assertEqual(self.metric(document, OPS)["verdict"], "worse")
+        self.assertAlmostEqual(self.metric(document, OPS)["change"], -0.34, delta=0.03)
+        self.assertEqual(self.metric(document, "default.work.lag")["verdict"], "same")
+
+    def test_the_same_speed_is_the_same(self):
+        project = self.project([GOOD, GOOD])
+        self.assertEqual(self.compare(*project.commits, code=0)["verdict"], "same")
+
+    def test_better(self):
+        project = self.project([SLOW, GOOD])
+        self.assertEqual(self.compare(*project.commits, code=0)["verdict"], "better")
+
+    def test_the_same_target_is_said_and_not_judged(self):
+        project = self.project([GOOD])
+        document = self.compare(project.commits[0], project.commits[0], code=0)
+        self.assertEqual(document["measurements"], 0)
+        self.assertIn("same target", document["heads"][0]["reason"])
+
+    def test_a_head_that_breaks_in_one_pair_is_void_there(self):
+        flaky = ("#!/bin/sh\nn=$(cat {d}/count 2>/dev/null || echo 0); echo $((n + 1)) > {d}/count\n"
+                 "if [ $n -eq 7 ]; then echo 'out of cheese' >&2; exit 1; fi\n").format(d=self.dir)
+        from project import BENCH
+        project = self.project([GOOD, flaky + BENCH.format(ops=1000, lag=5, speed=self.dir / "speed")])
+        document = self.compare(*project.commits, code=0)
+        self.assertEqual(document["verdict"], "same")
+        self.assertEqual(len(document["void_pairs"]), 1)
+        self.assertIn("out of cheese", document["void_pairs"][0])
+
+    def test_a_machine_that_differs_from_itself_is_refused(self):
+        wild = "#!/bin/sh\nn=$(cat {d}/count 2>/dev/null || echo 0); echo $((n + 1)) > {d}/count\necho \"{{\\\"ops\\\": $((1000 + (n / 3 % 2) * 900)), \\\"lag\\\": 5}}\"\n".format(d=self.dir)
+        project = self.project([wild, GOOD])
+        document = self.compare(*project.commits, code=3)
+        self.assertEqual(document["verdict"], "no_verdict")
+        self.assertIn(OPS, document["aa_complaint"])
+
+    def test_what_was_tried_is_in_the_ledger(self):
+        project = self.project([GOOD, SLOW])
+        self.program("compare", *project.commits, "--label", "bigger cache", "--note", "64 MiB", "--quiet", code=1)
+        entry = self.program("ledger", "--json").json()["entries"][0]
+        self.assertEqual((entry["label"], entry["verdict"]), ("bigger cache", "candidate"))
+        self.program("ledger", str(entry["id"]), "--verdict", "dropped", code=2)
+        self.program("ledger", str(entry["id"]), "--verdict", "dropped", "--reason", "a third slower")
+        self.assertIn("Tried and dropped", self.program("ledger", "--format", "markdown").out)
+        self.assertEqual(self.program("ledger", "--json").json()["entries"][0]["why"], "a third slower")
+
+
+if __name__ == "__main__":
+    unittest.main()
