@@ -33,10 +33,11 @@ bool goes_back_and_forth(const SortedRing& recent, double cut, const ExpertRules
 Modes modes(const SortedRing& recent, const ExpertRules& e) {
   const auto x = recent.sorted();
   const auto n = static_cast<double>(x.size());
-  if (n < e.modes_nights || x.back() - x.front() < e.modes_apart) return {};
+  if (n < e.modes_nights || recent.max() - recent.min() < e.modes_apart) return {};
   double sum = 0;
   double squares = 0;
-  for (const double v : x) {
+  for (const float kept : x) {
+    const double v = static_cast<double>(kept);
     sum += v;
     squares += v * v;
   }
@@ -47,7 +48,7 @@ Modes modes(const SortedRing& recent, const ExpertRules& e) {
   double left = 0;
   double left_best = 0;
   for (std::size_t i = 0; i + least < x.size(); ++i) {
-    left += x[i];
+    left += static_cast<double>(x[i]);
     if (i + 1 < least) continue;
     const double k = static_cast<double>(i + 1);
     const double difference = n * left - k * sum;
@@ -60,7 +61,7 @@ Modes modes(const SortedRing& recent, const ExpertRules& e) {
   if (best < e.modes_explained * total) return {};
   const double k = static_cast<double>(at + 1);
   const double apart = (sum - left_best) / (n - k) - left_best / k;
-  const double cut = (x[at] + x[at + 1]) / 2;
+  const double cut = (static_cast<double>(x[at]) + static_cast<double>(x[at + 1])) / 2;
   if (apart < e.modes_apart) return {};
   return {goes_back_and_forth(recent, cut, e), apart};
 }

@@ -85,15 +85,15 @@ struct ExpertRules {
   int tail_memory = 60;        // nights behind the own-worst-nights threshold
   double prior_sigma = 0.008;  // noise of a series nobody knows yet, as if seen on prior_nights nights
   double prior_nights = 20;
-  double inflation_slope = 1;  // noise counts 1 + slope x autocorrelation for evidence over more than two nights
+  double inflation_slope = 1.6;  // noise counts 1 + slope x autocorrelation for evidence over more than two nights
   double inflation_max = 1.7;
   double young_nights = 32;  // with fewer residuals n the noise counts 1 + caution x (1/n - 1/young_nights)
   double young_clear = 6;    // caution for the first line
   double young_slow = 90;    // caution for the others
-  std::vector<EvidenceLine> lines = {{2, 2, 1.0, 5, 1.3, 1.0, 5, 0.6},
-                                     {4, 4, 0.65, 2.5, 1.1, 0.85, 10, 0},
-                                     {4, 5, 0.8, 2.5, 1.1, 0.9, 20, 0},
-                                     {5, 7, 0.5, 1.85, 1.1, 0.75, 20, 0}};
+  std::vector<EvidenceLine> lines = {{2, 2, 1.0, 5.5, 1.3, 1.0, 5, 0.6},
+                                     {4, 4, 0.65, 2.7, 1.1, 0.85, 10, 0},
+                                     {4, 5, 0.8, 2.7, 1.1, 0.9, 20, 0},
+                                     {5, 7, 0.5, 1.75, 1.1, 0.75, 20, 0}};
   double seen_before = 1.05;  // the first line needs this times the worst accepted night of the level
   int flap_memory = 60;       // nights an excursion is remembered
   int flap_count = 3;         // excursions needed before they raise the thresholds
@@ -101,7 +101,7 @@ struct ExpertRules {
   int settle = 3;  // nights of a new level taken as they are
   int pinned_nights = 15;
   double pinned_floor_share = 1.4;
-  double pinned_sigmas = 2.6;
+  double pinned_sigmas = 2.75;
   double pinned_tail = 1.15;
   double pinned_quantile = 0.8;
   int pinned_median = 5;

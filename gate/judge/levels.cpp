@@ -51,7 +51,7 @@ void fit_memory(Series& s, const Rules& rules) {
     const auto size = static_cast<std::size_t>(std::max(wanted, 1));
     if (ring.capacity() == size) return;
     SortedRing other(size);
-    for (const double x : ring.values()) other.push(x);
+    for (const float x : ring.values()) other.push(static_cast<double>(x));
     ring = std::move(other);
   };
   fit(s.level.window, rules.window);

@@ -16,6 +16,7 @@ constexpr std::size_t most_items = 1000000;  // of any list: a broken count must
 class Writer {
  public:
   void number(std::int64_t x) { append(x); }
+  void number(float x) { append(x); }
   void number(double x) {
     if (std::isnan(x)) {
       text_ += "n ";
@@ -48,6 +49,7 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
   void number(std::int64_t& x) { parse(x); }
+  void number(float& x) { parse(x); }
   void number(double& x) {
     if (rest_.size() > 1 && rest_[0] == 'n') {
       x = no_number;
@@ -120,14 +122,14 @@ void list(A& a, List& items, Each each) {
 
 template <typename A>
 void put(A& a, SortedRing& ring) {
-  std::vector<double> values = ring.values();
+  std::vector<float> values = ring.values();
   auto capacity = static_cast<std::int64_t>(ring.capacity());
   a.number(capacity);
-  list(a, values, [&](double& x) { a.number(x); });
+  list(a, values, [&](float& x) { a.number(x); });
   if constexpr (!writes<A>) {
     ring = SortedRing(capacity < 0 ? 0 : static_cast<std::size_t>(capacity));
-    for (const double x : values) {
-      if (!std::isnan(x)) ring.push(x);
+    for (const float x : values) {
+      if (!std::isnan(x)) ring.push(static_cast<double>(x));
     }
   }
 }

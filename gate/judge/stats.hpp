@@ -39,7 +39,7 @@ class SortedRing {
   explicit SortedRing(std::size_t capacity) : capacity_(capacity) {}
 
   // The oldest value leaves when the ring is full. Values must not be NaN.
-  void push(double value);
+  void push(double exact);
   void clear();
   std::size_t size() const { return sorted_.size(); }
   bool empty() const { return sorted_.empty(); }
@@ -47,18 +47,18 @@ class SortedRing {
   double median() const;          // NaN when empty
   double mad() const;             // about its own median, not scaled; NaN when empty
   double central_spread() const;  // mean of the smallest 85 % of |x - median|; NaN when empty
-  double quantile(double p) const { return quantile_sorted(sorted_, p); }
-  double min() const { return sorted_.front(); }
-  double max() const { return sorted_.back(); }
-  double oldest(std::size_t i) const { return ring_[(start_ + i) % ring_.size()]; }  // 0 = oldest
-  std::vector<double> values() const;                                                // oldest first
-  std::span<const double> sorted() const { return sorted_; }
+  double quantile(double p) const;
+  double min() const { return static_cast<double>(sorted_.front()); }
+  double max() const { return static_cast<double>(sorted_.back()); }
+  double oldest(std::size_t i) const { return static_cast<double>(ring_[(start_ + i) % ring_.size()]); }  // 0 = oldest
+  std::vector<float> values() const;  // oldest first
+  std::span<const float> sorted() const { return sorted_; }
 
  private:
   std::size_t capacity_ = 0;
   std::size_t start_ = 0;  // index of the oldest value once the ring is full
-  std::vector<double> ring_;
-  std::vector<double> sorted_;
+  std::vector<float> ring_;
+  std::vector<float> sorted_;
 };
 
 }  // namespace nightgate::judge
