@@ -13,3 +13,17 @@ pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 # Implicit conversions of nlohmann/json turn 3.9 into 3 without a word: off everywhere.
 add_compile_definitions(JSON_USE_IMPLICIT_CONVERSIONS=0)
+
+# One program for several distributions: what has another name in each of them goes inside (libgit2 with what it needs,
+# pcre2); libcurl, libpq and OpenSSL 3 have the same names everywhere and stay outside.
+option(NIGHTGATE_PORTABLE "link libgit2 and pcre2 statically, as releases do" OFF)
+if(NIGHTGATE_PORTABLE)
+  foreach(name libgit2 pcre2)
+    set(archives)
+    foreach(library ${${name}_STATIC_LIBRARIES})
+      find_library(archive_${library} NAMES lib${library}.a REQUIRED)
+      list(APPEND archives ${archive_${library}})
+    endforeach()
+    set_target_properties(PkgConfig::${name} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives}")
+  endforeach()
+endif()

@@ -27,6 +27,11 @@ struct Options {
   bool force = false, all = false, changes = false, noise = false, record = false, yes = false, strict = false;
   std::string explain;
 
+  // publish, watch
+  std::string fail_on = "no-verdict", comment_when = "on-change", head_sha, by = "09:00", comment_key = "gate";
+  int exit_of = -1;  // exit code of the command whose document is published; -1: not told
+  bool from_artifact = false;
+
   // simulate
   int merges = 64, runs = 200, culprits = 1, machines = 1, interior = 3;
   double effect = 0.3, noise_sd = 0.05, outliers = 0, image_effect = 0, missing = 0, slow_noise = 1;
@@ -73,5 +78,7 @@ Result<int> verb_export(const Options&);
 Result<int> verb_store(const Options&);
 Result<int> verb_report(const Options&);
 Result<int> verb_ledger(const Options&);
+Result<int> verb_publish(const Options&);
+Result<int> verb_watch(const Options&);
 
 }  // namespace nightgate::cli

@@ -19,6 +19,7 @@ class Builder {
     measuring();
     judging();
     keeping();
+    publishing();
   }
 
  private:
@@ -178,6 +179,31 @@ class Builder {
         ->check(CLI::IsMember({"html", "json", "markdown", "md"}));
     report->add_option("--output", o_.output, "file to write; default stdout");
     report->add_option("--machine", o_.machine, "another machine's nights");
+  }
+
+  void publishing() {
+    auto* watch =
+        verb("watch", "the dead man's switch: alarms when there was no night with a verdict by the stated hour",
+             "nightgate watch --by 09:00");
+    watch->add_option("--by", o_.by, "hour of the day in UTC (default 09:00)");
+    watch->add_option("--machine", o_.machine, "another machine's nights");
+
+    auto* publish = verb("publish", "say a result in a workflow: summary, outputs, annotations, comment, exit code",
+                         "nightgate publish result.json --exit-code 1 --fail-on regression", false);
+    publish->add_option("result", o_.positional, "document of compare, nightly or bisect --json")
+        ->required()
+        ->expected(1);
+    publish->add_option("--exit-code", o_.exit_of, "with which the command ended")->check(CLI::Range(0, 255));
+    publish->add_option("--fail-on", o_.fail_on, "regression, no-verdict (default) or never")
+        ->check(CLI::IsMember({"regression", "no-verdict", "never"}));
+    publish->add_option("--comment", o_.comment_when, "always, on-change (default) or never")
+        ->check(CLI::IsMember({"always", "on-change", "never"}));
+    publish->add_option("--key", o_.comment_key,
+                        "names the comment, where one workflow has several gates (default gate)");
+    publish->add_option("--output", o_.output, "directory for report.md and summary.md (default: beside the result)");
+    publish->add_flag("--from-artifact", o_.from_artifact,
+                      "the result comes from another workflow's artifact: only the comment is made");
+    publish->add_option("--head-sha", o_.head_sha, "with --from-artifact: head of the pull request it is about");
   }
 
   CLI::App& app_;

@@ -6,6 +6,7 @@
 #include "ci/cli/bisect_watch.hpp"
 #include "ci/cli/context.hpp"
 #include "ci/cli/night_view.hpp"
+#include "ci/cli/notices.hpp"
 #include "ci/cli/pages.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
@@ -50,6 +51,13 @@ class NightTelling final : public nightly::Telling {
   Status tell(const nightly::Outcome& outcome) override {
     progress_.clear();
     if (store_ == nullptr || outcome.night.sequence == 0) return {};  // in the spool: told when it is judged
+    auto pages = write(outcome);
+    auto told = tell_outside(*store_, config_, outcome);  // also when a page could not be written
+    return pages ? told : pages;
+  }
+
+ private:
+  Status write(const nightly::Outcome& outcome) {
     std::vector<std::int64_t> trips;
     for (const auto& group : outcome.open_trips) trips.push_back(group.id);
     const auto source = report_source(*store_, config_, outcome.machine.name);
@@ -60,7 +68,6 @@ class NightTelling final : public nightly::Telling {
     return {};
   }
 
- private:
   LiveProgress& progress_;
   const config::Config& config_;
   store::Store* store_;  // null while the database is away

@@ -35,13 +35,6 @@ void learn_author(Api& api, const json& made) {
   if (const auto login = text_of(*user, "login"); !login.empty()) api.learn_login(login);
 }
 
-// The first bytes of UTF-8 text, whole characters only.
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  return text.substr(0, most);
-}
-
 bool ours(const json& item, const std::string& login, const std::string& first_line) {
   const auto user = item.find("user");
   if (user == item.end() || !user->is_object() || text_of(*user, "login") != login) return false;
@@ -117,6 +110,12 @@ Result<Issue> open_issue(Api& api, std::string_view key, const std::string& titl
 }
 
 }  // namespace
+
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
 
 std::string marker(std::string_view key) {
   std::string clean;

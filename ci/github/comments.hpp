@@ -11,6 +11,9 @@ namespace nightgate::github {
 
 inline constexpr std::size_t comment_bytes = 60000;  // GitHub takes 65,536 characters
 
+// At most the first `most` bytes of UTF-8 text, whole characters only.
+[[nodiscard]] std::string_view cut(std::string_view text, std::size_t most);
+
 // "<!-- nightgate v1 key=... -->"; `key` is reduced to letters, digits, dot, dash and underscore.
 [[nodiscard]] std::string marker(std::string_view key);
 

@@ -31,6 +31,14 @@ FakeGitHub::FakeGitHub() : directory_(must_make_directory()), http_(make_http_cl
   url_.pop_back();
 }
 
+FakeGitHub::~FakeGitHub() {
+  try {
+    CHECK(state()["violations"] == nlohmann::json::array());
+  } catch (const std::exception& error) {
+    UNSCOPED_INFO(error.what());
+  }
+}
+
 github::Account FakeGitHub::account(const std::string& token, const std::string& repository) const {
   github::Account account;
   account.api = url_;

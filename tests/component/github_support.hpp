@@ -13,6 +13,9 @@ namespace nightgate::test {
 class FakeGitHub {
  public:
   FakeGitHub();
+  ~FakeGitHub();  // checks that every request was one that GitHub describes
+  FakeGitHub(const FakeGitHub&) = delete;
+  FakeGitHub& operator=(const FakeGitHub&) = delete;
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] github::Account account(const std::string& token = "bot", const std::string& repository = "o/r") const;
   nlohmann::json state();

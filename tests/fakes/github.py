@@ -8,14 +8,20 @@ a workflow's without write rights, "app" an own app's; anything else is 401. GET
 every request it got; PUT /_/state sets issues, comments and pulls; POST /_/rule adds a misbehaviour:
   {"method": "POST", "path": "regular expression", "times": 1, "status": 502, "headers": {}, "body": {},
    "carry_out": false, "drop": false, "rival": {"login": .., "body": ..}}
+Every request must fit GitHub's own description (github_openapi.json, cut down by github_openapi.mjs): another path, an
+unknown key or parameter, a wrong type is answered 422 and kept in the state's "violations".
 carry_out: the request is carried out all the same. drop: the connection is closed instead of an answer. rival: before
-the request, somebody else posts this comment (and nothing else is changed, where there is no status)."""
+the request, somebody else posts this comment (and nothing else is changed, where there is no status). {"clear": true}
+takes all of them back."""
 import argparse
 import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+import jsonschema
 
 LOGINS = {"bot": "github-actions[bot]", "user": "ada", "read": "github-actions[bot]", "app": "bench-app[bot]"}
 
@@ -29,6 +35,62 @@ class Refused(Exception):
             self.body["errors"] = errors
 
 
+class Description:
+    """GitHub's OpenAPI description, as far as nightgate needs it."""
+
+    def __init__(self, file):
+        self.root = self.plain(json.loads(file.read_text(encoding="utf-8")))
+        self.resolver = jsonschema.RefResolver("", self.root)
+        self.operations = [(re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), method.upper(), operation)
+                           for path, methods in self.root["paths"].items() for method, operation in methods.items()]
+
+    def plain(self, value):
+        """JSON Schema of what OpenAPI 3.0 calls schema: `nullable` becomes a type."""
+        if isinstance(value, list):
+            return [self.plain(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        out = {key: self.plain(inner) for key, inner in value.items()}
+        if out.pop("nullable", False) is True:
+            if isinstance(out.get("type"), str):
+                out["type"] = [out["type"], "null"]
+            if "enum" in out:
+                out["enum"] = out["enum"] + [None]
+        return out
+
+    def resolved(self, value):
+        return self.resolver.resolve(value["$ref"])[1] if "$ref" in value else value
+
+    def fault(self, method, path, query, body):
+        """Why this request is none that GitHub describes, or None."""
+        for pattern, known_method, operation in self.operations:
+            if known_method == method and pattern.fullmatch(path):
+                return self.fault_of(operation, query, body)
+        return f"{method} {path} is not described"
+
+    def fault_of(self, operation, query, body):
+        known = {p["name"]: p for p in map(self.resolved, operation.get("parameters", [])) if p["in"] == "query"}
+        for name, value in query.items():
+            if name not in known:
+                return f"unknown parameter {name}"
+            schema = self.resolved(known[name]["schema"])
+            if schema.get("type") == "integer" and not value.isdigit():
+                return f"{name} is no number"
+            if value not in schema.get("enum", [value]):
+                return f"{name} may not be {value}"
+        if "requestBody" not in operation:
+            return "a body where none belongs" if body else None
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        unknown = set(body) - set(self.resolved(schema).get("properties", body))
+        if unknown:
+            return f"unknown keys {sorted(unknown)}"
+        try:
+            jsonschema.Draft4Validator(schema, resolver=self.resolver).validate(body)
+        except jsonschema.ValidationError as error:
+            return f"{list(error.path)}: {error.message[:300]}"
+        return None
+
+
 class GitHub:
     """What it holds. One lock; every request is carried out whole."""
 
@@ -36,11 +98,12 @@ class GitHub:
         self.repository = repository
         self.lock = threading.Lock()
         self.issues, self.comments, self.pulls, self.statuses = {}, {}, [], []
-        self.next_id, self.requests, self.rules = 1, [], []
+        self.next_id, self.requests, self.rules, self.violations = 1, [], [], []
+        self.description = Description(Path(__file__).with_name("github_openapi.json"))
 
     def state(self):
         return {"issues": list(self.issues.values()), "comments": list(self.comments.values()), "pulls": self.pulls,
-                "statuses": self.statuses, "requests": self.requests}
+                "statuses": self.statuses, "requests": self.requests, "violations": self.violations}
 
     def load(self, body):
         for issue in body.get("issues", []):
@@ -212,7 +275,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def control(self, body):
         if self.route == "/_/rule":
-            self.github.rules.append({"times": 1, **body})
+            if body.get("clear"):
+                self.github.rules.clear()
+            else:
+                self.github.rules.append({"times": 1, **body})
         elif self.command == "PUT":
             self.github.load(body)
         return self.answer(200, self.github.state())
@@ -239,6 +305,10 @@ class Handler(BaseHTTPRequestHandler):
             if self.route.startswith("/repos/") and not self.route.startswith(f"/repos/{self.github.repository}/"):
                 raise Refused(404, "Not Found")
             self.body = json.loads(raw) if raw else {}
+            fault = self.github.description.fault(self.command, self.route, self.query, self.body)
+            if fault:
+                self.github.violations.append(fault)
+                raise Refused(422, "Validation Failed", errors=[fault])
             for method, pattern, action, write in self.github.routes():
                 match = re.fullmatch(pattern, self.route)
                 if match and method == self.command:
