@@ -8,25 +8,11 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 
 namespace nightgate::cli {
-namespace {
-
-std::string with_thousands(std::string digits) {
-  const auto point = digits.find('.');
-  auto end = point == std::string::npos ? digits.size() : point;
-  const std::size_t first = digits[0] == '-' ? 1 : 0;
-  while (end > first + 3) {
-    end -= 3;
-    digits.insert(end, ",");
-  }
-  return digits;
-}
-
-}  // namespace
-
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -52,15 +38,9 @@ int tell_error(const Options& options, const Error& error) {
   return code;
 }
 
-std::string figure(double value) {
-  if (!std::isfinite(value)) return "unknown";
-  if (value == 0) return "0";
-  const int digits = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
-  const int decimals = std::max(0, 3 - digits);
-  return with_thousands(fmt::format("{:.{}f}", value, std::min(decimals, 9)));
-}
+std::string figure(double value) { return std::isfinite(value) ? report::number(value) : "unknown"; }
 
-std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:+.1f} %", 100 * share) : "unknown"; }
+std::string percent(double share) { return std::isfinite(share) ? report::percent(share) : "unknown"; }
 
 nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 

@@ -55,15 +55,16 @@ void each_shown(std::string_view text, Put put) {
   }
 }
 
-std::string with_thousands(std::string digits) {
-  const auto point = digits.find('.');
-  auto end = point == std::string::npos ? digits.size() : point;
-  const std::size_t first = digits[0] == '-' ? 1 : 0;
-  while (end > first + 3) {
-    end -= 3;
-    digits.insert(end, ",");
+// 1234567.8 -> 1,234,567.8
+std::string with_thousands(const std::string& digits) {
+  const auto point = std::min(digits.find('.'), digits.size());
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool first = i == 0 || digits[i - 1] == '-';
+    if (i < point && !first && (point - i) % 3 == 0) out += ',';
+    out += digits[i];
   }
-  return digits;
+  return out;
 }
 
 }  // namespace
@@ -137,8 +138,7 @@ std::string number(double value) {
   if (value == 0) return "0";
   const int digits = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
   const int decimals = std::clamp(3 - digits, 0, 9);
-  auto out = fmt::format("{:.{}f}", value, decimals);
-  return with_thousands(std::move(out));
+  return with_thousands(fmt::format("{:.{}f}", value, decimals));
 }
 
 std::string percent(double share) {
