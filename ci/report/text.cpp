@@ -185,14 +185,14 @@ std::string slug(std::string_view name) {
     out += plain ? c : '-';
   }
   if (out.empty() || out.front() == '.') {
-    out.insert(0, "_");
+    out = std::string(1, '_').append(out);
     changed = true;
   }
   if (out.size() > 100) {
     out.resize(100);
     changed = true;
   }
-  if (changed) out += "-" + sha256_hex(name).substr(0, 8);
+  if (changed) out.append(1, '-').append(sha256_hex(name), 0, 8);
   return out;
 }
 
