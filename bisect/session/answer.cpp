@@ -99,6 +99,9 @@ json commits(const Outcome& outcome, const std::vector<int>& points) {
   return out;
 }
 
+// Never "100 %" for less than certainty.
+std::string sure(double p) { return p >= 0.9995 ? "> 99.9 %" : fmt::format("{:.1f} %", 100 * p); }
+
 std::string person(const Point& point) {
   return fmt::format("{}'{}' by {} ({})", point.merge.pr ? fmt::format("#{} ", *point.merge.pr) : "", point.merge.title,
                      point.merge.author, point.merge.commit.substr(0, 10));
@@ -174,15 +177,15 @@ std::string one_sentence(const Outcome& outcome) {
   }
   switch (answer.outcome) {
     case search::Outcome::culprit:
-      return fmt::format("{}: culprit {}, {:.1f} % sure, {:+.1f} %{}{}", outcome.plan.full_metric,
-                         person(at(outcome, answer.culprit)), 100 * answer.probability, change,
+      return fmt::format("{}: culprit {}, {} sure, {:+.1f} %{}{}", outcome.plan.full_metric,
+                         person(at(outcome, answer.culprit)), sure(answer.probability), change,
                          answer.residual ? ", and more remains in the range" : "",
                          answer.verified ? "" : ", unverified");
     case search::Outcome::range:
-      return fmt::format("{}: the culprit is one of {} merges, {} to {}, which can't be told apart ({}), {:.1f} % sure",
+      return fmt::format("{}: the culprit is one of {} merges, {} to {}, which can't be told apart ({}), {} sure",
                          outcome.plan.full_metric, answer.range.last - answer.range.first + 1,
                          person(at(outcome, answer.range.first)), person(at(outcome, answer.range.last)), answer.why,
-                         100 * answer.probability);
+                         sure(answer.probability));
     case search::Outcome::not_reproduced:
       return fmt::format(
           "{}: not reproduced: both ends measure alike now, so the machine or its environment changed, "

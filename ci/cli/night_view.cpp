@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/output.hpp"
+#include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 
 namespace nightgate::cli {
@@ -105,10 +106,11 @@ std::string trip_text(const store::TripGroup& group) {
     return out + fmt::format("    bisect {}: {}: {}\n", group.bisect, (*answer)["outcome"].get<std::string>(),
                              clean((*answer)["why"].get<std::string>()));
   }
-  out += fmt::format("    culprit: {}{} by {} ({}), {:.1f} % sure, {}\n",
+  out += fmt::format("    culprit: {}{} by {} ({}), {} sure, {}\n",
                      culprit["pr"].is_number() ? fmt::format("#{} ", culprit["pr"].get<int>()) : "",
                      clean(culprit["title"].get<std::string>()), clean(culprit["author"].get<std::string>()),
-                     culprit["commit"].get<std::string>().substr(0, 10), 100 * (*answer)["probability"].get<double>(),
+                     culprit["commit"].get<std::string>().substr(0, 10),
+                     report::probability((*answer)["probability"].get<double>()),
                      percent((*answer)["change"].get<double>()));
   return out;
 }
