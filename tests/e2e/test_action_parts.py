@@ -11,8 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from support import ROOT, Case, run
-from test_action import outputs_of
+from support import ROOT, Case, free_port, run
+from test_action import SLOWER, outputs_of, pull_request_event
 
 
 class Install(Case):
@@ -195,6 +195,28 @@ esac
         self.history(other, "restore", code=3, BROKEN="1")
         self.history(other, "keep", code=3)
         self.assertEqual(self.branch(), ["first"])
+
+
+class Prism(Case):
+    """The comment against a server made from GitHub's own description, where Prism is installed."""
+
+    def test_comment(self):
+        prism = Path(os.environ.get("NIGHTGATE_NODE_MODULES") or "/nowhere") / ".bin" / "prism"
+        if not prism.exists():
+            self.skipTest("NIGHTGATE_NODE_MODULES names no folder with @stoplight/prism-cli (npm install @stoplight/prism-cli@5.14.2)")
+        port = free_port()
+        url = f"http://127.0.0.1:{port}"
+        server = self.start([prism, "mock", "--errors", "-p", port, ROOT / "tests/fakes/github_openapi.json"],
+                            ready_url=f"{url}/user", seconds=60)
+        (self.dir / "event.json").write_text(json.dumps(pull_request_event()))
+        (self.dir / "r.json").write_text(json.dumps(SLOWER))
+        ran = self.program("publish", "r.json", "--comment", "always", code=1,
+                           env={"GITHUB_ACTIONS": "true", "GITHUB_API_URL": url, "GITHUB_REPOSITORY": "o/r",
+                                "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(self.dir / "event.json"),
+                                "NIGHTGATE_TOKEN": "x"})
+        self.assertNotIn("no comment", ran.out, f"{ran}\n{server.log.read_text()}")
+        self.assertRegex(server.log.read_text(), r"post /repos/o/r/issues/7/comments")
+        self.assertNotIn("violates", server.log.read_text().lower())
 
 
 class Files(unittest.TestCase):

@@ -17,7 +17,8 @@ const wanted = {
   '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
   '/repos/{owner}/{repo}/statuses/{sha}': ['post'],
 }
-const prose = new Set(['description', 'summary', 'externalDocs', 'x-github', 'example', 'examples', 'tags', 'operationId'])
+const prose = new Set(['description', 'summary', 'externalDocs', 'x-github', 'example', 'examples', 'tags', 'operationId',
+  'headers'])  // a Link header made up by a mock is none
 
 // `names`: the keys of this object are names chosen by the API, not words of OpenAPI.
 function cut(value, names = false) {
