@@ -130,7 +130,7 @@ void name(Answer& answer, const State& state, const Plan& plan) {
       [[fallthrough]];
     case Outcome::range:
       answer.range = plan.named.range;
-      answer.probability = state.belief->of(plan.named);
+      answer.probability = plan.probability;
       break;
     case Outcome::not_reproduced:
       answer.probability = state.belief->no_shift();

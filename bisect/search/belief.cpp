@@ -95,6 +95,13 @@ void Belief::spread() {
   }
 }
 
+Belief Belief::with(const std::vector<double>& mass) const {
+  Belief other = *this;
+  for (std::size_t j = 0; j < mass.size(); ++j) other.classes_[j].mass = mass[j];
+  other.spread();
+  return other;
+}
+
 double Belief::of(int low, int high) const {
   return std::max(0.0, below_[static_cast<std::size_t>(high)] - below_[static_cast<std::size_t>(low)]);
 }

@@ -24,13 +24,17 @@ class Belief {
   Gap leading() const;                                         // the most probable gap
   std::vector<double> posterior() const;                       // N+1: [0] = no shift, [i] = merge i
 
- private:
   // Merges nothing measured tells apart: low+1 .. high, with their summed probability.
   struct Class {
     int low = 0;
     int high = 0;
     double mass = 0;
   };
+  const std::vector<Class>& classes() const { return classes_; }
+  // The same belief with other masses of the classes (they must sum to what they did).
+  Belief with(const std::vector<double>& mass) const;
+
+ private:
   void combine(const std::vector<Theta>& grid, const std::vector<const Evidence*>& blocks, double no_shift_prior);
   void spread();
 

@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "bisect/search/random.hpp"
+#include "bisect/search/refine.hpp"
 
 namespace nightgate::search {
 namespace {
 
 // Tuned on bench_search_table, see ../README.md.
 constexpr double enter_search = 0.2;   // P(no shift) that is low enough to look for a merge; it is watched all along
-constexpr double back_to_ends = 0.5;   // P(no shift) that sends the search back to the ends
-constexpr double start_confirm = 0.8;  // P(leading gap) that is worth fresh starts
+constexpr double back_to_ends = 0.3;   // P(no shift) that sends the search back to the ends
+constexpr double start_confirm = 0.7;  // P(leading gap) that is worth fresh starts
 constexpr double keep_confirming = 0.5;
-constexpr int fresh_runs_needed = 2;  // of the point before the culprit and of the culprit, each
+constexpr double enough_if_settled = 0.6;  // P(leading gap) that is named when more runs can't settle it, see settled()
+constexpr double settled_information = 200;  // runs times (shift / noise)^2 of the gap's ends after which it is so
+constexpr std::size_t widest_range = 3;      // gaps of a range answered then
+constexpr int fresh_runs_needed = 2;         // of the point before the culprit and of the culprit, each
 
 double log_sum(const std::vector<double>& terms) {
   const double top = *std::max_element(terms.begin(), terms.end());
@@ -69,6 +74,17 @@ bool enough_fresh(const State& state, const Gap& gap) {
   return std::min(lower, upper) >= fresh_runs_needed;
 }
 
+// Both sides of the gap, and one neighbour further out on each side, another one every time.
+std::vector<int> ladder_block(const State& state, const Gap& gap) {
+  const auto& usable = state.layout->usable;
+  const std::size_t low = state.layout->usable_index(gap.lower);
+  const std::size_t high = state.layout->usable_index(gap.upper);
+  const auto before = static_cast<std::size_t>(std::count_if(state.blocks.begin(), state.blocks.end(),
+                                                             [&](const Block& block) { return confirms(block, gap); }));
+  const std::size_t away = 1 + before % 4;
+  return {gap.lower, gap.upper, usable[low - std::min(low, away)], usable[std::min(high + away, usable.size() - 1)]};
+}
+
 // The interior point at which the probability of "culprit at or before it" is nearest to `wanted`; the good end if
 // none.
 int quantile_point(const State& state, double wanted) {
@@ -97,6 +113,14 @@ std::vector<int> search_points(const State& state, int machine) {
   return points;
 }
 
+// After the first pairs: where runs are quiet, or the first look is sure already, it is the images that are in doubt,
+// and other images are the better company.
+bool wants_ladder(const State& state, const Gap& gap) {
+  constexpr double quiet = 3;  // shift / noise
+  const bool images_in_doubt = state.belief->of(gap) >= 1 - state.problem->error;
+  return enough_fresh(state, gap) && (images_in_doubt || state.belief->shift() >= quiet * state.belief->noise());
+}
+
 std::vector<int> points_for(const State& state, Phase phase, const Gap& gap, int machine) {
   const int good = state.layout->good;
   const int bad = state.layout->bad;
@@ -105,7 +129,8 @@ std::vector<int> points_for(const State& state, Phase phase, const Gap& gap, int
       if (state.blocks.empty()) return {good, bad, good, bad};
       return {good, bad};
     case Phase::confirm:
-      return {gap.lower, gap.lower, gap.upper, gap.upper};
+      return wants_ladder(state, gap) ? ladder_block(state, gap)
+                                      : std::vector<int>{gap.lower, gap.lower, gap.upper, gap.upper};
     default:
       return search_points(state, machine);
   }
@@ -120,7 +145,7 @@ std::string reason(const State& state, Phase phase, const Gap& gap) {
   if (phase == Phase::reproduce) return "both ends again: do they still differ?";
   if (phase == Phase::confirm)
     return "fresh starts on both sides of " + name_of(gap) + ", which leads with probability " +
-           std::to_string(state.belief->of(gap)).substr(0, 4);
+           std::to_string(state.belief->of(gap)).substr(0, 4);  // "0.97"
   return "both ends and the quantiles of what is still suspected";
 }
 
@@ -163,18 +188,62 @@ Plan finished(Outcome outcome, std::string why) {
   return plan;
 }
 
-Plan named(const Gap& gap) {
-  if (gap.suspects == 1)
-    return {{},
-            Outcome::culprit,
-            gap,
-            "fresh starts on both sides of merge " + std::to_string(gap.range.first) + " confirm it",
-            {}};
-  return {{},
-          Outcome::range,
-          gap,
-          "the culprit is among " + name_of(gap) + "; the targets between them can't be measured",
-          {}};
+Plan named(const Gap& gap, double probability) {
+  Plan plan;
+  plan.named = gap;
+  plan.probability = probability;
+  plan.outcome = gap.suspects == 1 ? Outcome::culprit : Outcome::range;
+  plan.why = gap.suspects == 1
+                 ? "fresh starts on both sides of " + name_of(gap) + " confirm it"
+                 : "the culprit is among " + name_of(gap) + "; what lies between can't be measured or told apart";
+  return plan;
+}
+
+// Have both ends of the gap been measured so often that what is still unsure is the images' own offsets? Their scatter
+// (taken as 0.2 of the shift) is then several times what is left of the noise.
+bool settled(const State& state, const Gap& gap) {
+  std::ptrdiff_t lower = 0;
+  std::ptrdiff_t upper = 0;
+  for (const Block& block : state.blocks) {
+    lower += std::count(block.points.begin(), block.points.end(), gap.lower);
+    upper += std::count(block.points.begin(), block.points.end(), gap.upper);
+  }
+  const double d = state.belief->shift() / state.belief->noise();
+  return static_cast<double>(std::min(lower, upper)) * d * d >= settled_information;
+}
+
+// The gap grown on its likelier side until it holds enough; nothing when that takes too many gaps.
+std::optional<Gap> widened(const State& state, const Belief& belief, const Gap& gap, double enough) {
+  const auto& gaps = state.layout->gaps;
+  std::size_t low = 0;
+  while (gaps[low].upper != gap.upper) ++low;
+  std::size_t high = low;
+  double mass = belief.of(gap);
+  while (mass < enough && high - low + 1 < widest_range && high - low + 1 < gaps.size()) {
+    const double left = low > 0 ? belief.of(gaps[low - 1]) : -1.0;
+    const double right = high + 1 < gaps.size() ? belief.of(gaps[high + 1]) : -1.0;
+    mass += std::max(left, right);
+    left >= right ? --low : ++high;
+  }
+  if (mass < enough) return std::nullopt;
+  Gap wide{gaps[low].lower, gaps[high].upper, 0, {gaps[low].range.first, gaps[high].range.last}};
+  for (std::size_t i = low; i <= high; ++i) wide.suspects += gaps[i].suspects;
+  return wide;
+}
+
+// Fresh starts around the leading gap until it can be named by the second look (see refine()) and by themselves.
+Plan confirm(const State& state) {
+  const double error = state.problem->error;
+  const Belief second = refine(state);
+  const Gap lead = second.leading();
+  const double sure = second.of(lead);
+  const bool fresh = enough_fresh(state, lead) && fresh_log_ratio(state, lead) >= std::log((1 - error) / error);
+  if (fresh && sure >= 1 - error) return named(lead, sure);
+  if (settled(state, lead)) {
+    if (fresh && sure >= enough_if_settled) return named(lead, sure);
+    if (const auto wide = widened(state, second, lead, 1 - error)) return named(*wide, second.of(*wide));
+  }
+  return round_of(state, Phase::confirm, lead);
 }
 
 }  // namespace
@@ -198,11 +267,9 @@ Plan make_plan(const State& state) {
       return round_of(state, Phase::reproduce, lead);
   }
   const double sure = belief.of(lead);
-  const bool held = measured && confirms(state.blocks.back(), lead) && sure >= keep_confirming;
-  if (sure < start_confirm && !held) return round_of(state, Phase::search, lead);
-  if (sure >= 1 - error && enough_fresh(state, lead) && fresh_log_ratio(state, lead) >= std::log((1 - error) / error))
-    return named(lead);
-  return round_of(state, Phase::confirm, lead);
+  const bool confirming = measured && state.blocks.back().phase == Phase::confirm && sure >= keep_confirming;
+  if (sure < start_confirm && !confirming) return round_of(state, Phase::search, lead);
+  return confirm(state);
 }
 
 }  // namespace nightgate::search

@@ -44,9 +44,12 @@ Trial judge(const Broker& broker, const Answer& answer) {
   Trial trial;
   trial.measurements = answer.measurements;
   if (answer.outcome == Outcome::no_verdict) return trial;
+  bool holds = false;  // a range wider than it had to be says something true, but too little: undecided
   if (answer.outcome == Outcome::not_reproduced) {
     trial.right = broker.largest() == 0;
   } else {
+    for (int merge = answer.range.first; merge <= answer.range.last; ++merge)
+      holds = holds || (answer.outcome == Outcome::range && broker.is_culprit(merge));
     for (int merge = answer.range.first; merge <= answer.range.last && !trial.right; ++merge) {
       const Range narrow = finest(broker, merge);
       const bool named = answer.outcome == Outcome::culprit;
@@ -56,7 +59,7 @@ Trial judge(const Broker& broker, const Answer& answer) {
       trial.larger = trial.right && broker.is_largest(merge);
     }
   }
-  trial.wrong = !trial.right;
+  trial.wrong = !trial.right && !holds;
   return trial;
 }
 
