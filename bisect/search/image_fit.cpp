@@ -6,9 +6,9 @@
 namespace nightgate::search {
 namespace {
 
-constexpr std::size_t most_images = 40;  // with an unknown of their own; bounds the cost of a decision
+constexpr std::size_t most_images = 16;  // with an unknown of their own; bounds the cost of a decision
 constexpr double shift_prior_sd = 0.4;   // of the expected shift
-constexpr int rounds = 5;
+constexpr int rounds = 3;
 
 double squared(double x) { return x * x; }
 

@@ -27,7 +27,7 @@ std::vector<std::size_t> live_classes(const State& state) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::size_t away = i > middle ? i - middle : middle - i;
     const bool possible = state.layout->weight(classes[i].low, classes[i].high) > 0;
-    if (possible && (away <= neighbours || (classes[i].mass > 0.002 && live.size() < 16))) live.push_back(i);
+    if (possible && (away <= neighbours || (classes[i].mass > 0.01 && live.size() < 10))) live.push_back(i);
   }
   return live;
 }

@@ -78,7 +78,7 @@ TEST_CASE("the fit takes many images and wild values without losing its footing"
   for (int i = 0; i < 900; ++i)
     log.push_back({i / 9, 0, i % 9, (i * 37) % 201, random.uniform() < 0.1 ? 50.0 : random.normal(), Phase::search, 0});
   const State state = state_of(problem, log);
-  CHECK(collect_images(state).images == 40);
+  CHECK(collect_images(state).images == 16);
   const Belief second = refine(state);
   for (const double p : second.posterior()) CHECK((p >= 0 && p <= 1));
 }
