@@ -101,6 +101,8 @@ Result<judge::GateState> state_before(store::Store& store, const config::Config&
                                               (*snapshot)->sequence));
   }
   after = (*snapshot)->sequence;
+  // An alias that was declared since: the series goes on under its new name.
+  for (const auto& [old_name, new_name] : config.aliases) state->rename(old_name, new_name);
   return std::move(*state);
 }
 

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
+#include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
+#include "gate/judge/changes.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -21,10 +23,32 @@ int terminal_width() {
   return 100;
 }
 
+struct Change {
+  judge::ChangePoint point;
+  const store::SeriesPoint *first, *last, *before;  // it lies after `before`, at the latest in `last`
+};
 struct View {
   store::MetricInfo info;
   std::vector<store::SeriesPoint> points;  // oldest first
+  // Change points in hindsight; borrowed from `points`.
+  [[nodiscard]] std::vector<Change> changes() const;
 };
+
+std::vector<Change> View::changes() const {
+  std::vector<double> values;
+  std::vector<const store::SeriesPoint*> used;
+  for (const auto& p : points) {
+    if (p.voided || !(p.value > 0)) continue;
+    values.push_back(p.value);
+    used.push_back(&p);
+  }
+  const auto better = info.better == store::Better::higher ? judge::Better::higher : judge::Better::lower;
+  std::vector<Change> out;
+  for (const auto& c : judge::change_points(values, better)) {
+    out.push_back({c, used[c.first], used[c.last], used[c.first == 0 ? 0 : c.first - 1]});
+  }
+  return out;
+}
 
 // One block character a night, lowest to highest value shown; bad nights in red, gaps as spaces.
 std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t width, bool colour) {
@@ -65,6 +89,35 @@ std::string table(const View& view, const Options& options) {
                              p.commit.substr(0, 10), figure(p.value), std::isfinite(p.change) ? percent(p.change) : "",
                              mark_of(p), p.reason.empty() ? "" : ": " + p.reason)) +
            "\n";
+  }
+  return out;
+}
+
+std::string changes_text(const View& view) {
+  std::string out;
+  for (const auto& c : view.changes()) {
+    out += clean(fmt::format(
+               "  change {:>8}  {} -> {}  after night {} ({}), at the latest in night {} ({}), confidence {}",
+               percent(c.point.change), figure(c.point.before), figure(c.point.after), c.before->sequence,
+               c.before->commit.substr(0, 10), c.last->sequence, c.last->commit.substr(0, 10),
+               report::probability(c.point.confidence))) +
+           "\n";
+  }
+  return out.empty() ? "  no change points\n" : out;
+}
+
+json changes_json(const View& view) {
+  json out = json::array();
+  for (const auto& c : view.changes()) {
+    out.push_back({{"change", c.point.change},
+                   {"before", c.point.before},
+                   {"after", c.point.after},
+                   {"confidence", c.point.confidence},
+                   {"after_night", c.before->sequence},
+                   {"after_commit", c.before->commit},
+                   {"first_night", c.first->sequence},
+                   {"last_night", c.last->sequence},
+                   {"last_commit", c.last->commit}});
   }
   return out;
 }
@@ -167,6 +220,7 @@ Result<int> verb_history(const Options& options) {
     if (view.points.empty() || (!one && !info.gated)) continue;
     if (options.json) {
       document["metrics"].push_back(to_json(view));
+      if (options.changes) document["metrics"].back()["changes"] = changes_json(view);
       continue;
     }
     const auto width = static_cast<std::size_t>(std::max(20, terminal_width() - (one ? 4 : 50)));
@@ -175,6 +229,7 @@ Result<int> verb_history(const Options& options) {
                       figure(last.value), info.unit,
                       info.better == store::Better::higher ? "(up is better)" : "(down is better)"));
     if (one) print(table(view, options));
+    if (options.changes) print(changes_text(view));
   }
   if (options.json) print_json(options, document);
   if (!options.json && metrics.empty())

@@ -78,6 +78,17 @@ bool GateState::accept(std::string_view metric) {
   return true;
 }
 
+bool GateState::rename(std::string_view from, std::string_view to) {
+  const std::size_t found = impl_->find(from, Impl::none);
+  if (found == Impl::none || impl_->find(to, Impl::none) != Impl::none) return false;
+  Series& s = impl_->series[found];
+  impl_->index.erase(s.metric);
+  s.metric = to;
+  for (OpenTrip& open : s.open) open.trip.metric = to;
+  impl_->index.emplace(s.metric, found);
+  return true;
+}
+
 void GateState::pin() {
   for (Series& s : impl_->series) {
     if (!has_baseline(s)) continue;

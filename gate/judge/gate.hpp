@@ -276,6 +276,8 @@ class GateState {
   // accept: open trips are closed as accepted and the working level becomes the level; an open suspicion becomes the
   // level.
   bool accept(std::string_view metric);
+  // rename: the series `from` goes on under the name `to`; false when there is no `from` or `to` is taken.
+  bool rename(std::string_view from, std::string_view to);
   // pin: a release was made; the pinned baseline of every series becomes tonight's rolling one.
   void pin();
 
