@@ -198,7 +198,9 @@ void Cluster::stop() {
   if (!any_server_process(place_.data)) return;  // killed by somebody
   const auto stopped = run(program("pg_ctl", {"-D", "data", "-m", "fast", "-w", "-t", "180", "stop"}), 190s);
   if (!stopped || !stopped->ok()) {
-    log::warning("the private PostgreSQL in " + place_.base.string() + " could not be stopped; the next run uses it");
+    const std::string why = !stopped ? stopped.error().message : ending_text(stopped->ending) + ": " + stopped->err;
+    log::warning("the private PostgreSQL in " + place_.base.string() + " could not be stopped; the next run uses it (" +
+                 why + ")");
   }
 }
 

@@ -40,7 +40,9 @@ Result<bool> apply(Connection& connection, const Migration& migration) {
 }  // namespace
 
 Result<int> schema_version(Connection& connection) {
-  NG_TRY(auto there, connection.run("SELECT to_regclass('nightgate.schema_version') IS NOT NULL"));
+  // Asked of the catalog's tables: to_regclass may answer from a cache older than the lock we waited for.
+  NG_TRY(auto there, connection.run("SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = "
+                                    "c.relnamespace WHERE n.nspname = 'nightgate' AND c.relname = 'schema_version')"));
   if (!there.boolean(0, 0)) return 0;
   NG_TRY(auto rows, connection.run("SELECT coalesce(max(version), 0) FROM nightgate.schema_version"));
   return rows.small(0, 0);

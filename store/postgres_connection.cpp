@@ -90,7 +90,9 @@ Result<std::unique_ptr<Connection>> Connection::connect(const OpenOptions& optio
 
 Status Connection::open() {
   if (before_) NG_CHECK(before_());
-  const auto give_up = std::chrono::steady_clock::now() + options_.connect_timeout;
+  // Our own server recovers for as long as it takes; another one's is waited for as long as for an answer.
+  const auto patience = before_ ? std::chrono::seconds(300) : options_.connect_timeout;
+  const auto give_up = std::chrono::steady_clock::now() + patience;
   while (true) {
     Status opened = open_once();
     if (opened || !is_passing(opened.error()) || std::chrono::steady_clock::now() > give_up) return opened;

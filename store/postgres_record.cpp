@@ -75,25 +75,50 @@ Result<std::optional<std::int64_t>> insert_measurement(Connection& connection, s
   return rows.integer(0, 0);
 }
 
+// The numbers of the new rows by (number, attempt).
+Result<std::map<std::pair<int, int>, std::int64_t>> insert_repeat_rows(Connection& connection, std::int64_t measurement,
+                                                                       const Measurement& m) {
+  std::vector<std::int64_t> numbers, attempts;
+  std::vector<bool> voided;
+  std::vector<std::string> reasons, begins, ends, conditions;
+  for (const Repeat& repeat : m.repeats) {
+    numbers.push_back(repeat.number);
+    attempts.push_back(repeat.attempt);
+    voided.push_back(repeat.voided);
+    reasons.push_back(repeat.void_reason);
+    begins.push_back(to_rfc3339(repeat.begin));
+    ends.push_back(to_rfc3339(repeat.end));
+    conditions.push_back(conditions_json(repeat.conditions));
+  }
+  NG_TRY(auto rows,
+         connection.run("INSERT INTO repeat (measurement_id, number, attempt, voided, void_reason, began, ended, "
+                        "conditions) SELECT $1, u.number, u.attempt, u.voided, u.reason, u.began::timestamptz, "
+                        "u.ended::timestamptz, nullif(u.conditions, '')::jsonb FROM unnest($2::bigint[], $3::bigint[], "
+                        "$4::boolean[], $5::text[], $6::text[], $7::text[], $8::text[]) AS u (number, attempt, voided, "
+                        "reason, began, ended, conditions) RETURNING number, attempt, repeat_id",
+                        Params()
+                            .integer(measurement)
+                            .integers(numbers)
+                            .integers(attempts)
+                            .booleans(voided)
+                            .texts(reasons)
+                            .texts(begins)
+                            .texts(ends)
+                            .texts(conditions)));
+  std::map<std::pair<int, int>, std::int64_t> out;
+  for (int row = 0; row < rows.size(); ++row) out[{rows.small(row, 0), rows.small(row, 1)}] = rows.integer(row, 2);
+  return out;
+}
+
 Status insert_repeats(Connection& connection, std::int64_t measurement, std::int64_t project, const Measurement& m) {
+  if (m.repeats.empty()) return {};
+  NG_TRY(const auto ids, insert_repeat_rows(connection, measurement, m));
   std::vector<std::int64_t> repeat_of;  // one element a sample
   std::vector<std::string> names;
   std::vector<double> values;
   for (const Repeat& repeat : m.repeats) {
-    NG_TRY(auto rows,
-           connection.run("INSERT INTO repeat (measurement_id, number, attempt, voided, void_reason, began, ended, "
-                          "conditions) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING repeat_id",
-                          Params()
-                              .integer(measurement)
-                              .integer(repeat.number)
-                              .integer(repeat.attempt)
-                              .boolean(repeat.voided)
-                              .text(repeat.void_reason)
-                              .time(repeat.begin)
-                              .time(repeat.end)
-                              .json(conditions_json(repeat.conditions))));
     for (const auto& [metric, value] : repeat.samples) {
-      repeat_of.push_back(rows.integer(0, 0));
+      repeat_of.push_back(ids.at({repeat.number, repeat.attempt}));
       names.push_back(prefix_of(m) + metric);
       values.push_back(value);
     }
