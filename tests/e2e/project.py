@@ -34,7 +34,7 @@ class Project:
         self.config = {
             "project": "fast", "state": "state", "repository": {"path": "repo", "branch": "main"},
             "targets": {"artifact": "builds/{sha}"},
-            "machine": {"name": "bench-1", "cpus": "shared", "max_foreign_cpu": 64, "max_steal": 1, "wait_minutes": 0},
+            "machine": {"name": "bench-1", "cpus": "shared", "max_foreign_cpu": 64, "max_steal": 1, "wait_minutes": 2},
             "scenarios": {"work": {"load": {"command": ["{target}/bench"]}, "repeats": 3, "warmup_seconds": 0,
                                    "metrics": {"ops": {"unit": "1/s"}, "lag": {"unit": "ms", "better": "lower"}}}},
             "night": {"starts": 2, "min_gap_hours": 0}, "store": "embedded"}

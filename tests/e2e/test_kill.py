@@ -41,7 +41,8 @@ class Killed(ProjectCase):
         process = subprocess.Popen([support.PROGRAM, *arguments, "--json", "--quiet"], cwd=self.dir, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         try:
-            out, err = process.communicate(timeout=self.random.choice((0.05, 0.4, 1.5, 4)) * self.random.random())
+            # Within the time that a whole run takes, early moments as often as late ones.
+            out, err = process.communicate(timeout=self.length * self.random.choice((0.1, 0.5, 1)) * self.random.random())
             return process.returncode, out, err
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
@@ -66,11 +67,17 @@ class Killed(ProjectCase):
         self.kills = 0
         self.project([GOOD] * 12 + [SLOW] * 12)
         nights = [1, 2, 3, 4, 5, 6, 7, 20, 21]
+        self.length = 5
+        self.allowed = 0
         for index, at in enumerate(nights):
             self.made.main_at(at)
+            if index == 1:
+                self.length = took
             # Two thirds of the kills fall on the nights, the rest on the last one with its bisect.
-            self.allowed = KILLS * (index + 1) // 12 if index < 8 else KILLS
+            self.allowed = 0 if index == 0 else KILLS * index // 12 if index < 8 else KILLS
+            began = time.monotonic()
             ran = self.until_done(["nightly"], (0, 1, 3, 4))
+            took = time.monotonic() - began
             # The night that was killed after its last step has nothing left to do.
             document = ran.json() if ran.out else {}
             self.assertIn(document.get("verdict"), ("good", "suspect", "regression", "nothing_to_do", "no_verdict"), str(ran))

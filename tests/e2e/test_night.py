@@ -188,7 +188,7 @@ class Refusals(ProjectCase):
         self.program("nonsense", code=2)
 
     def test_a_second_nightgate_waits_or_says_who_measures(self):
-        project = self.project([GOOD, "#!/bin/sh\nsleep 3\necho '{\"ops\": 1000, \"lag\": 5}'\n"])
+        project = self.project([GOOD, "#!/bin/sh\nsleep 3\necho '{\"ops\": 1000, \"lag\": 5}'\n"], machine={"wait_minutes": 0})
         project.main_at(2)
         first = self.start([__import__("support").PROGRAM, "nightly", "--quiet"], cwd=self.dir)
         for _ in range(100):
