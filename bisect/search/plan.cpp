@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "bisect/search/random.hpp"
@@ -21,7 +22,8 @@ constexpr std::size_t widest_range = 3;      // gaps of a range answered then
 constexpr int fresh_runs_needed = 2;         // of the point before the culprit and of the culprit, each
 
 double log_sum(const std::vector<double>& terms) {
-  const double top = *std::max_element(terms.begin(), terms.end());
+  double top = -std::numeric_limits<double>::infinity();
+  for (const double term : terms) top = std::max(top, term);
   double sum = 0;
   for (const double term : terms) sum += std::exp(term - top);
   return top + std::log(sum);
