@@ -161,7 +161,9 @@ Status find_red(const Parts& parts, Outcome& outcome) {
   if (parts.store == nullptr) return {};
   auto open = parts.store->open_trips(parts.config.project);
   if (open) {
-    outcome.open_trips = std::move(*open);
+    for (auto& group : *open) {
+      if (group.machine == outcome.machine.name) outcome.open_trips.push_back(std::move(group));
+    }
   } else if (open.error().code == Code::away) {
     without_verdict(outcome, "the store went away: " + open.error().text());
   } else {
@@ -175,7 +177,7 @@ void bisect_open(const Parts& parts, std::chrono::nanoseconds deadline, Outcome&
   if (parts.store == nullptr || !parts.config.night.bisect || parts.history == nullptr) return;
   bool any = false;
   for (const auto& group : outcome.open_trips) {
-    if (!group.answer.empty() || group.machine != outcome.machine.name) continue;
+    if (!group.answer.empty()) continue;
     const bool only_creep =
         std::all_of(group.trips.begin(), group.trips.end(), [](const auto& t) { return t.kind == "creep"; });
     if (only_creep) continue;  // no single night in which it happened; a person is offered a bisect instead
@@ -189,7 +191,8 @@ void bisect_open(const Parts& parts, std::chrono::nanoseconds deadline, Outcome&
                                  : fmt::format("trip {} could not be bisected: {}", group.id, said.error().text()));
   }
   if (!any) return;
-  if (auto again = parts.store->open_trips(parts.config.project)) outcome.open_trips = std::move(*again);
+  outcome.open_trips.clear();
+  static_cast<void>(find_red(parts, outcome));  // with their answers now; a store that is away was told already
 }
 
 void tell(const Parts& parts, const Outcome& outcome) {

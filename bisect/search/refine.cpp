@@ -61,6 +61,7 @@ Belief refine(const State& state) {
     inside += classes[index].mass;
   }
   std::vector<double> mass;
+  mass.reserve(classes.size());
   for (const Belief::Class& one : classes) mass.push_back(one.mass);
   double total = 0;
   for (std::size_t i = 0; i < live.size(); ++i) {

@@ -154,7 +154,6 @@ Result<int> check_noise(const Options& options) {
         NG_TRY(const auto definition, bench.measurer->definition(deployment, scenario));
         const double now = hours();
         NG_TRY(const auto m, bench.measurer->measure(target, deployment, scenario, start));
-        bench.progress->done(m);
         repeats = std::max(repeats, scenario.repeats);
         if (m.no_verdict.empty()) {
           add(all, m, definition.hash, now);

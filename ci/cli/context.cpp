@@ -63,8 +63,15 @@ Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Conf
 }
 
 Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait) {
-  NG_TRY(auto lock, measure::lock_host(fmt::format("nightgate {} of project {}", options.verb, config.project), wait));
-  Bench bench{std::move(lock), {}, {}, {}, {}};
+  const auto what = fmt::format("nightgate {} of project {}", options.verb, config.project);
+  auto lock = measure::lock_host(what, std::chrono::seconds(0));
+  if (!lock && lock.error().code == Code::busy && wait.count() > 0) {
+    log::notice(fmt::format("{}; waiting up to {} minutes", lock.error().message,
+                            std::chrono::duration_cast<std::chrono::minutes>(wait).count()));
+    lock = measure::lock_host(what, wait);
+  }
+  if (!lock) return tl::unexpected<Error>(std::move(lock).error());
+  Bench bench{std::move(*lock), {}, {}, {}, {}};
   NG_TRY(bench.history, open_history_if_any(config));
   NG_TRY(bench.finder, targets::make_finder(config, bench.history.get()));
   bench.progress = std::make_unique<LiveProgress>(options.quiet);

@@ -63,6 +63,7 @@ std::string headline(const nightly::Outcome& o) {
   }
   if (word == "suspect")
     return night + "SUSPECT: worse than noise allows; one bad night never trips, the next one decides";
+  if (word == "warming_up") return night + "warming up, nothing is judged yet";
   return night + "good";
 }
 
@@ -72,7 +73,12 @@ std::string_view night_word(const nightly::Outcome& o) {
   if (!o.open_trips.empty()) return "regression";
   if (o.end == nightly::End::nothing_to_do) return "nothing_to_do";
   if (o.exit_code() != 0) return "no_verdict";
-  return any(o, judge::Verdict::suspect) ? "suspect" : "good";
+  if (any(o, judge::Verdict::suspect)) return "suspect";
+  const auto& metrics = o.verdict.metrics;
+  const bool judged = std::any_of(metrics.begin(), metrics.end(), [](const auto& m) {
+    return m.verdict != judge::Verdict::warming_up && m.verdict != judge::Verdict::new_level;
+  });
+  return judged ? "good" : "warming_up";
 }
 
 json trip_json(const store::TripGroup& group) {

@@ -10,7 +10,7 @@ namespace nightgate::cli {
 
 [[nodiscard]] nlohmann::json night_json(const nightly::Outcome& outcome);
 [[nodiscard]] std::string night_text(const nightly::Outcome& outcome);
-// One word for the whole: "regression", "suspect", "no_verdict", "nothing_to_do", "good".
+// One word for the whole: "regression", "suspect", "no_verdict", "nothing_to_do", "warming_up", "good".
 [[nodiscard]] std::string_view night_word(const nightly::Outcome& outcome);
 
 [[nodiscard]] nlohmann::json trip_json(const store::TripGroup& group);

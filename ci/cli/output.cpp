@@ -44,13 +44,7 @@ std::string percent(double share) { return std::isfinite(share) ? report::percen
 
 nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 
-std::string clean(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
-}
+std::string clean(std::string_view text) { return report::plain(text); }
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 bool colour_wanted() {
@@ -84,16 +78,16 @@ void LiveProgress::rate(double value, std::chrono::seconds left) {
 void LiveProgress::done(const measure::Measurement& m) {
   clear();
   if (quiet_) return;
-  const auto* shown = m.shown();
   std::string line = fmt::format("  {}.{} start {}: ", m.deployment, m.scenario, m.start + 1);
-  if (shown == nullptr) {
+  if (!m.no_verdict.empty()) {
     line += "no verdict: " + m.no_verdict;
   } else {
+    // Medians over the repeats: what is judged.
     bool first = true;
-    for (const auto& sample : shown->samples) {
-      const auto info = m.metrics.find(sample.metric);
-      if (info == m.metrics.end() || !info->second.gated) continue;
-      line += fmt::format("{}{} {} {}", first ? "" : ", ", sample.metric, figure(sample.value), info->second.unit);
+    for (const auto& [name, info] : m.metrics) {
+      const auto value = m.value(name);
+      if (!info.gated || !value) continue;
+      line += fmt::format("{}{} {} {}", first ? "" : ", ", name, figure(*value), info.unit);
       first = false;
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "ci/cli/cli.hpp"
+#include "ci/cli/output.hpp"
 #include "gate/base/json.hpp"
 
 namespace nightgate::cli {
@@ -237,9 +238,16 @@ Parsed parse(int argc, char** argv) {
     parsed.go = true;
   } catch (const CLI::ParseError& e) {
     const bool help = e.get_exit_code() == 0;
+    parsed.exit_code = usage_error;
     app.exit(e, help ? std::cout : std::cerr, std::cerr);
     if (!help) suggest_verb(app, argc, argv);
-    parsed.exit_code = help ? 0 : usage_error;
+    const auto& typed = parsed.options.command_line;
+    if (!help && std::find(typed.begin(), typed.end(), "--json") != typed.end()) {
+      parsed.options.json = true;
+      parsed.options.verb = typed.empty() ? "" : typed.front();
+      parsed.exit_code = tell_error(parsed.options, Error{Code::usage, e.what(), {}});
+    }
+    if (help) parsed.exit_code = 0;
   }
   return parsed;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ci/cli/context.hpp"
 #include "ci/cli/histories.hpp"
@@ -14,11 +15,17 @@ namespace {
 using nlohmann::json;
 
 // The judge runs over what came in, so that the first own night already has a baseline.
-Result<std::size_t> judge_imported(const config::Config& config, const store::Imported& imported) {
+// Also what an import that was killed left unjudged.
+Result<std::size_t> judge_imported(const config::Config& config, const formats::History& history,
+                                   const store::Imported& imported) {
   NG_TRY(const auto store, open_store(config));
+  std::set<std::string> machines;
+  for (const auto& row : history.rows) machines.insert(row.machine.empty() ? "imported" : row.machine);
   std::size_t judged = 0;
-  for (const auto& [machine, first] : imported.first) {
-    NG_TRY(const auto nights, judging::judge_nights(*store, config, machine, first));
+  for (const auto& machine : machines) {
+    const auto first = imported.first.find(machine);
+    NG_TRY(const auto nights,
+           judging::judge_nights(*store, config, machine, first == imported.first.end() ? 0 : first->second));
     judged += nights.size();
   }
   return judged;
@@ -36,7 +43,7 @@ Result<int> verb_import(const Options& options) {
   }
   NG_TRY(const auto open, store_options(config));
   NG_TRY(const auto imported, store::import_history(open, config.project, history));
-  NG_TRY(const auto judged, judge_imported(config, imported));
+  NG_TRY(const auto judged, judge_imported(config, history, imported));
   if (options.json) {
     json machines = json::array();
     for (const auto& [machine, first] : imported.first)

@@ -92,7 +92,6 @@ Result<int> verb_measure(const Options& options) {
       std::vector<measure::Measurement> starts;
       for (int start = 0; start < std::max(1, options.starts); ++start) {
         NG_TRY(auto m, bench.measurer->measure(target, deployment, scenario, start));
-        bench.progress->done(m);
         starts.push_back(std::move(m));
       }
       gather(starts, out);

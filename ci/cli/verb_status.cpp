@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
@@ -87,6 +88,14 @@ json to_json(const Status& s) {
   return out;
 }
 
+// Red is 1. A newest night that nobody judged yet, or one that has no verdict, is never shown as a pass.
+int exit_code_of(const Status& s) {
+  if (!s.trips.empty()) return 1;
+  if (s.nights.empty()) return 0;
+  const auto& newest = s.nights.front();
+  return newest.voided || (newest.state == store::NightState::judged && !newest.environment) ? 0 : 4;
+}
+
 std::string to_text(const Status& s) {
   std::string out;
   if (s.nights.empty()) {
@@ -97,7 +106,10 @@ std::string to_text(const Status& s) {
                             name(n.state), n.reason.empty() ? "" : ": " + n.reason)) +
           "\n";
   }
-  out += s.trips.empty() ? "nothing red\n" : fmt::format("RED: {} trip groups\n", s.trips.size());
+  const bool unsure = exit_code_of(s) == 4;
+  out += unsure            ? "NO VERDICT about the newest night\n"
+         : s.trips.empty() ? "nothing red\n"
+                           : fmt::format("RED: {} trip groups\n", s.trips.size());
   for (const auto& group : s.trips) out += trip_text(group);
   int warming = 0;
   for (const auto& v : s.verdicts) {
@@ -120,6 +132,19 @@ std::string to_text(const Status& s) {
   return out;
 }
 
+// A machine that the store has never heard of is a mistake when somebody named it.
+::nightgate::Status known_machine(const Options& options, store::Store& store, const config::Config& config) {
+  if (options.machine.empty()) return {};
+  NG_TRY(const auto machines, store.machines(config.project));
+  std::vector<std::string> names;
+  for (const auto& m : machines) names.push_back(m.name);
+  if (std::find(names.begin(), names.end(), options.machine) != names.end()) return {};
+  std::string known;
+  for (const auto& name : names) known += (known.empty() ? "" : ", ") + name;
+  return fail(Code::usage, fmt::format("the store has no machine '{}'; it has: {}", options.machine,
+                                       known.empty() ? "none yet" : known));
+}
+
 }  // namespace
 
 Result<int> verb_status(const Options& options) {
@@ -127,12 +152,15 @@ Result<int> verb_status(const Options& options) {
   NG_TRY(const auto store, open_store(config));
   Status s;
   s.machine = machine_name(options, config);
+  NG_CHECK(known_machine(options, *store, config));
   NG_TRY(s.nights, store->nights(config.project, s.machine, store::newest, nights_looked_at));
   NG_TRY(const auto last, store->last_judged(config.project, s.machine));
   if (last) {
     NG_TRY(s.verdicts, store->verdicts(config.project, s.machine, last->sequence));
   }
   NG_TRY(s.trips, store->open_trips(config.project));
+  s.trips.erase(std::remove_if(s.trips.begin(), s.trips.end(), [&](const auto& g) { return g.machine != s.machine; }),
+                s.trips.end());
   NG_TRY(const auto bisects, store->bisects(config.project, 20));
   for (const auto& b : bisects) {
     if (b.state == store::BisectState::running) s.unfinished.push_back(b);
@@ -142,7 +170,7 @@ Result<int> verb_status(const Options& options) {
   } else {
     print(to_text(s));
   }
-  return s.trips.empty() ? 0 : 1;
+  return exit_code_of(s);
 }
 
 }  // namespace nightgate::cli

@@ -96,6 +96,14 @@ std::string escape_html(std::string_view text) {
   return out;
 }
 
+std::string plain(std::string_view text) {
+  std::string out;
+  each_shown(text, [&](std::string_view raw, std::uint32_t c) {
+    out += c == '\n' || c == '\t' ? std::string_view(" ") : raw;
+  });
+  return out;
+}
+
 std::string escape_markdown(std::string_view text) {
   std::string out;
   each_shown(text, [&](std::string_view raw, std::uint32_t c) {

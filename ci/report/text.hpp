@@ -9,6 +9,8 @@ namespace nightgate::report {
 // For HTML text and attribute values, SVG included. Invalid UTF-8 and control characters become U+FFFD; bidirectional
 // controls are dropped, so that a title can't reorder the text around it.
 [[nodiscard]] std::string escape_html(std::string_view text);
+// For a terminal: one line, no control characters, nothing that reorders text.
+[[nodiscard]] std::string plain(std::string_view text);
 // For GitHub Markdown table cells and paragraphs: no markup, no mention, no reference, no HTML comes alive.
 [[nodiscard]] std::string escape_markdown(std::string_view text);
 // At most `most` code points, the rest as an ellipsis.

@@ -88,9 +88,15 @@ MachineEstimate estimate_machine(const std::vector<MachineVote>& votes, const Ru
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (std::abs(points[i].at - estimate.log_speed) > 0.10) rival = std::max(rival, densities[i]);
   }
-  estimate.estimated = true;
   estimate.share = peak / total;
   estimate.rival = rival / peak;
+  // With few series the machine is believed only where most of them say the same; else it is taken to be as usual, and
+  // each series speaks for itself.
+  if (estimate.series < e.machine_min_ambiguity && estimate.rival > e.machine_rival) {
+    estimate.log_speed = 0;
+    return estimate;
+  }
+  estimate.estimated = true;
   estimate.ambiguous = estimate.series >= e.machine_min_ambiguity &&
                        (estimate.rival > e.machine_rival || estimate.share < e.machine_share);
   return estimate;

@@ -47,6 +47,16 @@ class CommandRunner : public Load {
       return with_context(std::move(error), "reading what " + program + " printed");
     }
     if (readings->empty()) return fail(Code::measure, program + " printed no metric");
+    for (const auto& reading : *readings) {
+      // Judging is in logarithms; a figure that is not above zero is a fault of the program, not a fast or slow one.
+      if (reading.value > 0) continue;
+      const auto info = overrides_.find(reading.name);
+      if (info == overrides_.end() || !info->second.gated) continue;
+      return fail(Code::measure,
+                  fmt::format("{} printed {} for '{}', which is gated: it must be above 0 (\"gated\": false "
+                              "records it without judging)",
+                              program, reading.value, reading.name));
+    }
     LoadResult out;
     add_readings(*readings, out);
     for (const auto& [name, info] : overrides_) {

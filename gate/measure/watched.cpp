@@ -55,7 +55,11 @@ Result<Watched> run_watched(const Command& command, const fs::path& directory, d
   out.seconds = since(begin);
   out.ending = *child.ending();
   out.usage = child.usage();
-  NG_TRY(out.out, read_file(out_file));
+  auto printed = read_file(out_file);
+  if (!printed) {
+    return fail(Code::measure, command.argv.front() + " printed more than can be read: " + printed.error().text());
+  }
+  out.out = std::move(*printed);
   out.err_tail = tail_of(log_file);
   return out;
 }

@@ -218,12 +218,12 @@ TEST_CASE("a consuming scenario begins from a full pool and divides by the time 
   bench.scenario().repeats = 2;
   wrk(bench).script = test::source_file("tests/broker/wrk/delete.lua");
   wrk(bench).connections = 1;
-  wrk(bench).seconds = 2;
+  wrk(bench).seconds = 6;  // enough for the pool also on a machine that is busy with other things
   CHECK_THAT(why(bench.measure()), Contains("above 399"));
   bench.scenario().fixture = fixture(1000);
   const auto measured = bench.measure();
   INFO(why(measured));
   REQUIRE(measured);
-  // A thousand requests take milliseconds; by the clock of the whole run the rate would be 500.
-  CHECK(measured->value("rate").value_or(0) > 600);
+  // A thousand requests take far less than six seconds; by the clock of the whole run the rate would be 167.
+  CHECK(measured->value("rate").value_or(0) > 200);
 }

@@ -80,7 +80,7 @@ class Killed(ProjectCase):
             took = time.monotonic() - began
             # The night that was killed after its last step has nothing left to do.
             document = ran.json() if ran.out else {}
-            self.assertIn(document.get("verdict"), ("good", "suspect", "regression", "nothing_to_do", "no_verdict"), str(ran))
+            self.assertIn(document.get("verdict"), ("good", "suspect", "regression", "nothing_to_do", "warming_up", "no_verdict"), str(ran))
         final = self.program("nightly", "--json", "--quiet", code=None).json()
         self.assertEqual(final["open_trips"][0]["answer"]["culprit"]["commit"], self.made.commits[12], final)
         self.assertEqual([m["metric"] for m in final["open_trips"][0]["metrics"]], [OPS])
