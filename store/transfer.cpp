@@ -54,14 +54,45 @@ Result<Span> span_of(Connection& db, std::int64_t project, std::int64_t machine)
   return Span{rows.integer(0, 0) > 0, rows.integer(0, 1), rows.integer(0, 2), rows.time(0, 3), rows.time(0, 4)};
 }
 
+// A night that is there already must hold the same values: importing never changes what is kept, and never drops what
+// is new without a word.
+Status same_values(Connection& db, std::int64_t project, const std::string& machine,
+                   const std::vector<std::string>& uuids, const std::vector<NewNight>& nights) {
+  std::vector<std::string> of, names;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < nights.size(); ++i) {
+    for (const HistoryRow* row : nights[i].rows) {
+      of.push_back(uuids[i]);
+      names.push_back(row->metric);
+      values.push_back(row->value);
+    }
+  }
+  NG_TRY(auto rows,
+         db.run("SELECT " + micros("n.started") +
+                    ", u.name, u.value, g.value FROM unnest($2::text[], $3::text[], $4::float8[]) AS u "
+                    "(uuid, name, value) JOIN run r ON r.uuid = u.uuid::uuid JOIN night n ON n.run_id = r.run_id "
+                    "LEFT JOIN metric m ON m.project_id = $1 AND m.name = u.name "
+                    "LEFT JOIN reading g ON g.night_id = n.night_id AND g.metric_id = m.metric_id "
+                    "WHERE g.value IS DISTINCT FROM u.value ORDER BY 1, 2 LIMIT 1",
+                Params().integer(project).texts(of).texts(names).numbers(values)));
+  if (rows.empty()) return {};
+  const auto stored = rows.is_null(0, 3) ? std::string("no value") : fmt::format("{}", rows.number(0, 3));
+  return fail(Code::usage,
+              fmt::format("night {} of machine {} is in the store already, with {} for {} where the file has "
+                          "{}: importing never changes what is kept; use another machine name, or leave the "
+                          "night out of the file",
+                          to_rfc3339(rows.time(0, 0)), machine, stored, rows.text(0, 1), rows.number(0, 2)));
+}
+
 // Leaves only the nights that aren't there yet.
-Status drop_known(Connection& db, const std::string& project, const std::string& machine, std::vector<NewNight>& nights,
-                  Imported& out) {
+Status drop_known(Connection& db, const std::string& project, std::int64_t project_number, const std::string& machine,
+                  std::vector<NewNight>& nights, Imported& out) {
   std::vector<std::string> uuids;
   for (const NewNight& night : nights) uuids.push_back(uuid_of(project, machine, night.time));
   NG_TRY(auto rows, db.run("SELECT u.at - 1 FROM unnest($1::text[]) WITH ORDINALITY AS u (uuid, at) JOIN run r ON "
                            "r.uuid = u.uuid::uuid ORDER BY u.at DESC",
                            Params().texts(uuids)));
+  if (!rows.empty()) NG_CHECK(same_values(db, project_number, machine, uuids, nights));
   for (int row = 0; row < rows.size(); ++row) nights.erase(nights.begin() + rows.integer(row, 0));
   out.already_there += rows.size();
   return {};
@@ -135,7 +166,7 @@ Status import_machine(Connection& db, const std::string& project, const std::str
   NG_TRY(const auto machine_number, machine_id(db, machine, nights.back().rows.front()->machine_class));
   NG_CHECK(db.run("SELECT pg_advisory_xact_lock($1::int4, $2::int4)",
                   Params().integer(project_number).integer(machine_number)));
-  NG_CHECK(drop_known(db, project, machine, nights, out));
+  NG_CHECK(drop_known(db, project, project_number, machine, nights, out));
   if (nights.empty()) return {};
   NG_TRY(const Span span, span_of(db, project_number, machine_number));
   NG_TRY(Sequence next, place_for(span, nights, machine));

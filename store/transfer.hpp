@@ -15,7 +15,8 @@ struct Imported {
 };
 // Rows of one machine and time form one night (machine empty: "imported"). All or nothing. New nights must all be
 // before or all after those that a machine has (numbers below the first one go down from -1): Code::usage otherwise,
-// naming the night. `options.migrate` as in open().
+// naming the night. A night that is there already must hold the same values, else Code::usage names the first that
+// differs. `options.migrate` as in open().
 [[nodiscard]] Result<Imported> import_history(const OpenOptions& options, const std::string& project,
                                               const formats::History& history);
 // Every value of every night that isn't voided, in the order that parsing gives. machine empty: all of them.

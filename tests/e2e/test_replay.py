@@ -73,6 +73,25 @@ class Replay(ProjectCase):
         self.assertEqual(rows, [dict(r) for r in csv.DictReader(io.StringIO(text))])
         self.assertEqual(self.program("replay", "out.jsonl", "--json").json()["nights"], 20)
 
+    def test_an_import_that_differs_from_what_is_kept_is_refused(self):
+        self.project([(1000, 5)])
+        values = noisy(1000, 12)
+        (self.dir / "in.csv").write_text(history(values))
+        self.program("import", "in.csv")
+        (self.dir / "other.csv").write_text(history(values[:5] + [values[5] + 1] + values[6:]))
+        self.assertIn("2026-01-06T02:00:00Z", self.program("import", "other.csv", code=2).err)
+        (self.dir / "more.csv").write_text(history(values) + history(values, metric="db.lag")[len(HEAD):])
+        self.assertIn("db.lag", self.program("import", "more.csv", code=2).err)
+
+    def test_trips_belong_to_their_machine(self):
+        self.project([(1000, 5)])
+        rows = history(noisy(1000, 12) + noisy(600, 3, 2)) + history(noisy(1000, 15, 3)).replace(",m1,", ",m2,")[len(HEAD):]
+        (self.dir / "in.csv").write_text(rows)
+        self.program("import", "in.csv")
+        self.program("status", "--machine", "m1", code=1)
+        self.program("status", "--machine", "m2", code=0)
+        self.program("status", "--machine", "m3", code=2)
+
     def test_a_bad_import_changes_nothing(self):
         self.project([(1000, 5)])
         (self.dir / "in.csv").write_text(history(noisy(1000, 20)) + "2026-09-01T02:00:00Z,ff,m1,db.create,1/s,higher,-3\n")
