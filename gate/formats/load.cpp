@@ -102,7 +102,9 @@ Result<Json> json_of_output(std::string_view output, std::string_view program) {
     const auto newline = rest.rfind('\n');
     const auto line = newline == std::string_view::npos ? rest : rest.substr(newline + 1);
     rest = newline == std::string_view::npos ? std::string_view() : rest.substr(0, newline);
-    if (!line.starts_with('{') && !line.starts_with('[')) continue;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    // Only the last line may be the result: what is printed after it, an error perhaps, must not go unseen.
+    if (!line.starts_with('{') && !line.starts_with('[')) break;
     if (auto parsed = parse_json(line, kLimits)) return parsed;
     break;
   }
