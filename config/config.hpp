@@ -4,6 +4,7 @@
 // refers to something.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -180,6 +181,9 @@ struct Scenario {
   std::vector<int> expect;                    // statuses that count as an answer; empty: 200-299
   std::map<std::string, MetricInfo> metrics;  // overrides and, for commands, the metrics to expect
   std::vector<ExtraMetric> extra;
+  [[nodiscard]] bool runs_on(std::string_view deployment) const {
+    return deployments.empty() || std::find(deployments.begin(), deployments.end(), deployment) != deployments.end();
+  }
   bool operator==(const Scenario&) const = default;
 };
 

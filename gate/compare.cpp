@@ -24,8 +24,7 @@ Result<std::vector<Cell>> cells_of(const config::Config& config, const Options& 
   std::vector<Cell> cells;
   for (const auto& deployment : config.deployments) {
     for (const auto& scenario : config.scenarios) {
-      const auto& on = scenario.deployments;
-      if (!on.empty() && std::find(on.begin(), on.end(), deployment.name) == on.end()) continue;
+      if (!scenario.runs_on(deployment.name)) continue;
       const auto& only = options.scenarios;
       if (!only.empty() && std::find(only.begin(), only.end(), scenario.name) == only.end()) continue;
       cells.push_back({&deployment, &scenario});

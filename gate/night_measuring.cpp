@@ -6,17 +6,12 @@
 
 #include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
+#include "store/medians.hpp"
 
 namespace nightgate::nightly {
 namespace {
 
 using measure::Measurement;
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-}
 
 class Measuring {
  public:
@@ -126,7 +121,7 @@ std::optional<double> value_of(const std::vector<Measurement>& side, const Cell&
     values.push_back(*value);
   }
   if (values.empty()) return std::nullopt;
-  return median_of(std::move(values));
+  return store::median_of(std::move(values));
 }
 
 std::map<std::string, config::MetricInfo> metrics_of(const std::vector<Measurement>& side, const Cell& cell) {
@@ -182,8 +177,7 @@ Result<std::vector<Cell>> cells_of(const Parts& parts) {
   std::vector<Cell> cells;
   for (const auto& deployment : parts.config.deployments) {
     for (const auto& scenario : parts.config.scenarios) {
-      const auto& on = scenario.deployments;
-      if (!on.empty() && std::find(on.begin(), on.end(), deployment.name) == on.end()) continue;
+      if (!scenario.runs_on(deployment.name)) continue;
       NG_TRY(const auto definition, parts.measurer.definition(deployment, scenario));
       NG_CHECK(parts.recorder.put_definition(definition.hash, definition.text));
       cells.push_back({&deployment, &scenario, definition.hash});

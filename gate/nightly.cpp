@@ -205,6 +205,10 @@ void tell(const Parts& parts, const Outcome& outcome) {
 Status finish_night(const Parts& parts, const std::vector<Cell>& cells, Measured measured, Outcome& outcome) {
   outcome.failures = measured.failures;
   const auto last = last_input(parts, outcome);
+  // Without it, a metric that is gone tonight would go unnamed: the night then has no full verdict.
+  if (!last)
+    outcome.failures.push_back(
+        {"history", "what was expected tonight could not be read: " + last.error().text(), false});
   const auto input = readings_of(outcome, cells, measured, last ? *last : std::nullopt);
   outcome.measurements = std::move(measured.target);
   if (input.readings.empty()) {

@@ -149,8 +149,7 @@ Result<int> check_noise(const Options& options) {
   for (int start = 0; (hours() * 60 < minutes || start < 3) && !stop_requested(); ++start) {
     for (const auto& deployment : config.deployments) {
       for (const auto& scenario : config.scenarios) {
-        const auto& on = scenario.deployments;
-        if (!on.empty() && std::find(on.begin(), on.end(), deployment.name) == on.end()) continue;
+        if (!scenario.runs_on(deployment.name)) continue;
         NG_TRY(const auto definition, bench.measurer->definition(deployment, scenario));
         const double now = hours();
         NG_TRY(const auto m, bench.measurer->measure(target, deployment, scenario, start));

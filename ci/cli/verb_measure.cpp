@@ -7,17 +7,12 @@
 #include "ci/cli/context.hpp"
 #include "gate/base/json.hpp"
 #include "gate/records/records.hpp"
+#include "store/medians.hpp"
 
 namespace nightgate::cli {
 namespace {
 
 using nlohmann::json;
-
-double median_of(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const auto m = v.size() / 2;
-  return v.size() % 2 == 1 ? v[m] : 0.5 * (v[m - 1] + v[m]);
-}
 
 struct Gathered {
   json metrics = json::array();
@@ -56,7 +51,7 @@ void gather(const std::vector<measure::Measurement>& starts, Gathered& out) {
   for (const auto& [name, slot] : samples) {
     const auto value = values.find(name);
     if (value == values.end()) continue;
-    const double median = median_of(value->second);
+    const double median = store::median_of(value->second);
     out.metrics.push_back({{"metric", name},
                            {"unit", slot.first.unit},
                            {"better", slot.first.better == config::Better::higher ? "higher" : "lower"},
@@ -83,8 +78,7 @@ Result<int> verb_measure(const Options& options) {
   Gathered out;
   for (const auto& deployment : config.deployments) {
     for (const auto& scenario : config.scenarios) {
-      const auto& on = scenario.deployments;
-      if (!on.empty() && std::find(on.begin(), on.end(), deployment.name) == on.end()) continue;
+      if (!scenario.runs_on(deployment.name)) continue;
       const auto& only = options.scenarios;
       if (!only.empty() && std::find(only.begin(), only.end(), scenario.name) == only.end()) continue;
       NG_TRY(const auto definition, bench.measurer->definition(deployment, scenario));
