@@ -15,7 +15,8 @@ class Night(ProjectCase):
         self.project(levels)
         first = self.night(1)
         self.assertEqual(first["schema"], "nightgate-nightly/1")
-        self.assertEqual(self.verdicts(first), {OPS: "warming_up", LAG: "warming_up"})
+        self.assertLessEqual({OPS, LAG}, set(self.verdicts(first)))  # and what the runs cost
+        self.assertEqual(set(self.verdicts(first).values()), {"warming_up"})
         for number in range(2, 8):
             document = self.night(number)
         self.assertEqual(document["verdict"], "good")
