@@ -23,6 +23,14 @@ void rename(judge::NightInput& input, const std::map<std::string, std::string>& 
   for (auto& missing : input.missing) rename_one(missing.metric);
 }
 
+// deployment.scenario.metric: the figures of one deployment under one scenario are one witness of the machine.
+void group(judge::NightInput& input) {
+  for (auto& reading : input.readings) {
+    const auto last = reading.metric.rfind('.');
+    if (last != std::string::npos && reading.metric.find('.') != last) reading.group = reading.metric.substr(0, last);
+  }
+}
+
 store::Verdict to_row(const judge::MetricVerdict& verdict, const judge::Rules& rules) {
   store::Verdict row;
   row.metric = verdict.metric;
@@ -136,6 +144,7 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
   std::vector<JudgedNight> out;
   for (auto& [run, input] : *inputs) {
     rename(input, config.aliases);
+    group(input);
     JudgedNight judged{judge::step(state, input, rules), {}, {}};
     apply(*decisions, input.night.sequence, state);
     store::Night key;

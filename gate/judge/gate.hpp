@@ -50,6 +50,9 @@ struct Reading {
   std::string definition;  // fingerprint of what shapes the number; empty = not known (then never compared)
   double value = 0;
   std::vector<ControlValue> controls;  // none: no control tonight
+  // Figures of one load (rate, p50, p99 ...) move together when the code changes: one group is one witness of the
+  // machine, however many figures it has. Empty: a group of its own.
+  std::string group = {};
 };
 
 struct MissingReading {

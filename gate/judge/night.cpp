@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include "gate/judge/classes.hpp"
 #include "gate/judge/levels.hpp"
@@ -160,23 +162,40 @@ void Night::read_controls(Work& work, const Reading& reading) {
   work.control_lost = known == 0 && !s.controls.empty();
 }
 
+// One witness of several: the one in the middle.
+static MachineVote middle_of(std::vector<MachineVote>& members) {
+  const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
+  std::nth_element(members.begin(), middle, members.end(),
+                   [](const MachineVote& a, const MachineVote& b) { return a.slow < b.slow; });
+  return *middle;
+}
+
 MachineEstimate Night::vote(bool settled_only) {
   std::vector<MachineVote> votes;
   votes.reserve(work_.size());
-  for (const Work& work : work_) {
+  std::map<std::string_view, std::vector<MachineVote>> grouped;
+  for (std::size_t i = 0; i < work_.size(); ++i) {
+    const Work& work = work_[i];
     if (work.series == Impl::none || !work.refused.empty() || work.restart) continue;
     Series& s = state_.series[work.series];
     if (!has_baseline(s)) continue;
     const double sigma = noise_of(s, rules_);
     if (work.controlled) {
-      votes.push_back({work.control, 0, false, sigma});
+      votes.push_back({work.control, 0, false, sigma});  // a control has no change of the code in it
       continue;
     }
     if (settled_only && !class_.settled(s)) continue;
     const double y = work.y - class_.offset(s);
     const bool has_fast = !std::isnan(s.last_x);
-    votes.push_back({y - s.level.window.median(), has_fast ? y - s.last_x : 0, has_fast, sigma});
+    const MachineVote said{y - s.level.window.median(), has_fast ? y - s.last_x : 0, has_fast, sigma};
+    const std::string& group = input_.readings[i].group;
+    if (group.empty()) {
+      votes.push_back(said);
+    } else {
+      grouped[group].push_back(said);
+    }
   }
+  for (auto& [group, members] : grouped) votes.push_back(middle_of(members));
   return estimate_machine(votes, rules_);
 }
 
