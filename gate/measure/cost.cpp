@@ -108,7 +108,9 @@ void CostMeter::end(const LoadResult& load, RepeatResult& into) {
   throttled_ = all.throttled_periods;
   add_sample(into, "mem_peak_mib", all.memory_peak_bytes / mebibyte, lower("MiB"));
   if (requests <= 0) {
-    add_sample(into, "cpu_s", nodes.empty() ? load.cpu_seconds : all.cpu_seconds, lower("s"));
+    // Of a program without a broker it is the whole process, start-up and all: milliseconds that say little. It is
+    // kept, and gated where the config asks for that.
+    add_sample(into, "cpu_s", nodes.empty() ? load.cpu_seconds : all.cpu_seconds, lower("s", !nodes.empty()));
     return;
   }
   add_sample(into, "cpu_us", all.cpu_seconds / requests * 1e6, lower("us/request"));
@@ -117,6 +119,12 @@ void CostMeter::end(const LoadResult& load, RepeatResult& into) {
   if (!counts) return;
   add_sample(into, "instructions", counts->instructions / requests, lower("1/request"));
   add_sample(into, "cycles", counts->cycles / requests, lower("1/request", false));
+}
+
+bool is_cost_metric(std::string_view name) {
+  constexpr std::string_view own[] = {"cpu_s",         "cpu_us",       "mem_peak_mib", "switches",
+                                      "written_bytes", "instructions", "cycles"};
+  return std::find(std::begin(own), std::end(own), name) != std::end(own);
 }
 
 }  // namespace nightgate::measure

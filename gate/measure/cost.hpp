@@ -1,6 +1,8 @@
 // What brokers and services used during a repeat, per request.
 #pragma once
 
+#include <string_view>
+
 #include <optional>
 #include <vector>
 
@@ -45,5 +47,8 @@ class CostMeter {
   double cpu_seconds_ = 0;
   std::int64_t throttled_ = 0;
 };
+
+// One of the figures that CostMeter adds by itself, not the load: the config may change how it is gated.
+[[nodiscard]] bool is_cost_metric(std::string_view name);
 
 }  // namespace nightgate::measure

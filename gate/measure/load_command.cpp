@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gate/formats/load.hpp"
+#include "gate/measure/cost.hpp"
 #include "gate/measure/load.hpp"
 #include "gate/measure/readings.hpp"
 #include "gate/measure/watched.hpp"
@@ -60,7 +61,7 @@ class CommandRunner : public Load {
     LoadResult out;
     add_readings(*readings, out);
     for (const auto& [name, info] : overrides_) {
-      if (!out.metrics.contains(name)) {
+      if (!out.metrics.contains(name) && !is_cost_metric(name)) {
         return fail(Code::measure, fmt::format("{} printed no '{}', which the config expects", program, name));
       }
     }
