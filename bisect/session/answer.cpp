@@ -19,7 +19,20 @@ double change_of(double shift, store::Better better) {
   return better == store::Better::higher ? std::expm1(-shift) : -std::expm1(shift);
 }
 
-json merge_json(const Point& point) {
+// Is this the revert of that merge? The message may hold the beginning of a sha only.
+bool reverts(const targets::Merge& revert, const targets::Merge& merge) {
+  return revert.reverts.size() >= 7 && merge.commit.starts_with(revert.reverts);
+}
+
+// A later merge of the range that takes this one back; empty when there is none.
+std::string reverted_by(const Plan& plan, const Point& point) {
+  for (const auto& other : plan.points) {
+    if (reverts(other.merge, point.merge)) return other.merge.commit;
+  }
+  return {};
+}
+
+json merge_json(const Plan& plan, const Point& point) {
   json out = {{"commit", point.merge.commit},
               {"title", point.merge.title},
               {"author", point.merge.author},
@@ -27,6 +40,7 @@ json merge_json(const Point& point) {
   out["pr"] = point.merge.pr ? json(*point.merge.pr) : json();
   out["digest"] = point.target ? json(point.target->digest) : json();
   if (!point.merge.reverts.empty()) out["reverts"] = point.merge.reverts;
+  if (const auto by = reverted_by(plan, point); !by.empty()) out["reverted_by"] = by;
   return out;
 }
 
@@ -123,7 +137,7 @@ std::string answer_json(const Outcome& outcome) {
       {"finished", outcome.finished},
       {"outcome", search::to_string(answer.outcome)},
       {"why", outcome.stopped_because.empty() ? answer.why : outcome.stopped_because},
-      {"culprit", named ? merge_json(at(outcome, answer.culprit)) : json()},
+      {"culprit", named ? merge_json(plan, at(outcome, answer.culprit)) : json()},
       {"probability", answer.probability},
       {"verified", answer.verified},
       {"change", change_of(answer.change, plan.better)},
@@ -140,6 +154,7 @@ std::string answer_json(const Outcome& outcome) {
       {"machine_class", outcome.machine.machine_class},
       {"error", plan.problem.error},
       {"noise", plan.problem.noise},
+      {"noise_source", plan.noise_source},
       {"expected_change", change_of(plan.problem.shift, plan.better)}};
   const auto inside = [&](int point) { return point >= 1 && point <= plan.problem.merges; };
   out["range"] = json::array();
@@ -153,7 +168,7 @@ std::string answer_json(const Outcome& outcome) {
   out["skipped"] = skipped_json(outcome);
   out["ladder"] = ladder_json(outcome);
   out["points"] = json::array();
-  for (const auto& point : plan.points) out["points"].push_back(merge_json(point));
+  for (const auto& point : plan.points) out["points"].push_back(merge_json(plan, point));
   out["also"] = json::array();
   for (const auto& also : outcome.also) {
     out["also"].push_back(

@@ -15,44 +15,21 @@ namespace nightgate::session {
 namespace {
 
 constexpr double least_noise = 0.005;  // of the log: below this the machine is not believed
-constexpr int nights_for_noise = 10;
 
 double shift_of(const store::Trip& trip) { return std::abs(std::log(trip.level / trip.baseline)); }
 
-Result<std::string> commit_of_night(const Parts& parts, const std::string& machine, store::Sequence sequence) {
-  NG_TRY(const auto night, parts.store.night(parts.config.project, machine, sequence));
-  if (!night || !night->target || night->target->commit.empty()) {
-    return fail(Code::usage,
-                fmt::format("night {} does not name a commit, so it can't be an end of a bisect", sequence));
-  }
-  return night->target->commit;
-}
-
-// Splits deployment.scenario.metric against the config; the error names near matches.
-Status find_metric(const Parts& parts, Plan& plan) {
-  for (const auto& deployment : parts.config.deployments) {
-    for (const auto& scenario : parts.config.scenarios) {
-      const auto prefix = records::full_name(deployment.name, scenario.name, "");
-      if (plan.full_metric.rfind(prefix, 0) != 0 || plan.full_metric.size() == prefix.size()) continue;
-      plan.deployment = deployment.name;
-      plan.scenario = scenario.name;
-      plan.metric = plan.full_metric.substr(prefix.size());
-    }
-  }
+// Unit and direction as the store knows them; else the first measurement tells.
+Status describe_metric(const Parts& parts, Plan& plan) {
+  NG_TRY(auto cell, find_metric(parts.config, &parts.store, plan.full_metric));
+  plan.deployment = std::move(cell.deployment);
+  plan.scenario = std::move(cell.scenario);
+  plan.metric = std::move(cell.metric);
   NG_TRY(const auto known, parts.store.metrics(parts.config.project));
   const auto row = std::find_if(known.begin(), known.end(), [&](const auto& m) { return m.name == plan.full_metric; });
-  if (row != known.end()) {
-    plan.better = row->better;
-    plan.unit = row->unit;
-  }
-  if (!plan.metric.empty()) return {};
-  std::vector<std::string> names;
-  for (const auto& m : known) names.push_back(m.name);
-  std::string hint;
-  for (const auto& name : near_matches(plan.full_metric, names))
-    hint += (hint.empty() ? "; did you mean " : ", ") + name;
-  if (hint.empty()) hint = "; metrics are named deployment.scenario.metric";
-  return fail(Code::usage, fmt::format("no scenario of the config yields a metric '{}'{}", plan.full_metric, hint));
+  if (row == known.end()) return {};
+  plan.better = row->better;
+  plan.unit = row->unit;
+  return {};
 }
 
 Status find_targets(const Parts& parts, Plan& plan) {
@@ -94,30 +71,6 @@ void describe_points(Plan& plan) {
   }
 }
 
-// sd of the log of one start around its night, pooled over the last nights: what one measurement of a bisect will show.
-Result<std::optional<double>> noise_of_nights(const Parts& parts, const std::string& machine, const Plan& plan) {
-  NG_TRY(const auto nights, parts.store.nights(parts.config.project, machine, store::newest, nights_for_noise));
-  double squares = 0;
-  int degrees = 0;
-  for (const auto& night : nights) {
-    NG_TRY(const auto rows, parts.store.measurements(night.run));
-    std::vector<double> logs;
-    for (const auto& row : rows) {
-      if (row.role != store::Role::target || row.deployment != plan.deployment || row.scenario != plan.scenario)
-        continue;
-      const auto value = row.values.find(plan.metric);
-      if (value != row.values.end() && value->second.median > 0) logs.push_back(std::log(value->second.median));
-    }
-    if (logs.size() < 2) continue;
-    double mean = 0;
-    for (const double x : logs) mean += x / static_cast<double>(logs.size());
-    for (const double x : logs) squares += (x - mean) * (x - mean);
-    degrees += static_cast<int>(logs.size()) - 1;
-  }
-  if (degrees < 4) return std::optional<double>{};
-  return std::optional<double>(std::max(least_noise, std::sqrt(squares / degrees)));
-}
-
 Result<store::TripGroup> trip_of(const Parts& parts, std::int64_t id) {
   NG_TRY(auto group, parts.store.trip(parts.config.project, id));
   if (!group || group->trips.empty())
@@ -133,10 +86,10 @@ Status ends_from_trip(const Parts& parts, Plan& plan, std::string& good, std::st
     if (trip.metric == plan.full_metric) plan.problem.shift = shift_of(trip);
   }
   if (good.empty()) {
-    NG_TRY(good, commit_of_night(parts, group.machine, group.last_good));
+    NG_TRY(good, commit_of_night(parts.store, parts.config.project, group.machine, group.last_good));
   }
   if (bad.empty()) {
-    NG_TRY(bad, commit_of_night(parts, group.machine, group.first));
+    NG_TRY(bad, commit_of_night(parts.store, parts.config.project, group.machine, group.first));
   }
   return {};
 }
@@ -179,19 +132,21 @@ Result<Plan> make_plan(const Parts& parts, const Request& request, const measure
   plan.problem.force = request.force;
   auto good = request.good, bad = request.bad;
   if (plan.trip != 0) NG_CHECK(ends_from_trip(parts, plan, good, bad));
-  if (good == "last-good") {
-    NG_TRY(const auto last, parts.store.last_judged(parts.config.project, machine.name));
-    if (!last) return fail(Code::usage, "there is no judged night yet, so no last good one; name a commit by --good");
-    NG_TRY(good, commit_of_night(parts, machine.name, last->sequence));
+  for (auto* end : {&good, &bad}) {
+    NG_TRY(*end, look_up_end(*end, plan.full_metric, parts.config.project, machine.name, parts.store));
   }
-  NG_CHECK(find_metric(parts, plan));
+  NG_CHECK(describe_metric(parts, plan));
   NG_CHECK(parts.history.fetch());
   NG_TRY(auto merges, parts.history.range(good, bad));
   for (auto& merge : merges) plan.points.push_back({std::move(merge), std::nullopt, {}});
   NG_CHECK(find_targets(parts, plan));
   describe_points(plan);
-  NG_TRY(const auto noise, noise_of_nights(parts, machine.name, plan));
-  plan.problem.noise = noise.value_or(0);
+  NG_TRY(const auto noise, known_noise(parts.store, parts.config.project, machine.name,
+                                       {plan.deployment, plan.scenario, plan.metric}, plan.full_metric));
+  if (noise) {
+    plan.problem.noise = std::max(least_noise, noise->sd);
+    plan.noise_source = noise->source;
+  }
   plan.needs_pilot = !(plan.problem.shift > 0) || !noise;
   if (plan.needs_pilot) plan.problem.shift = 0;
   for (auto& point : plan.points) {
@@ -210,9 +165,12 @@ bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps) {
   if (good.size() < 2 || bad.size() < 2) return false;
   const auto mean = [](const std::vector<double>& v) { return (v[0] + v[1]) / 2; };
   const double shift = mean(bad) - mean(good);
-  // Two differences give two degrees of freedom; half of the shift's own noise is believed at most.
-  const double noise = std::sqrt((std::pow(good[0] - good[1], 2) + std::pow(bad[0] - bad[1], 2)) / 4);
-  plan.problem.noise = std::max({0.01, noise, least_noise});
+  if (plan.noise_source.empty()) {
+    // Two differences give two degrees of freedom only, so little noise is not believed.
+    const double noise = std::sqrt((std::pow(good[0] - good[1], 2) + std::pow(bad[0] - bad[1], 2)) / 4);
+    plan.problem.noise = std::max({0.01, noise, least_noise});
+    plan.noise_source = "a pilot of four starts";
+  }
   plan.problem.shift = std::max(shift, 2 * plan.problem.noise);
   return true;
 }
@@ -226,6 +184,7 @@ std::string plan_json(const Plan& plan) {
                         {"unit", plan.unit},
                         {"trip", plan.trip},
                         {"needs_pilot", plan.needs_pilot},
+                        {"noise_source", plan.noise_source},
                         {"shift", p.shift},
                         {"noise", p.noise},
                         {"error", p.error},
@@ -251,6 +210,7 @@ Result<Plan> plan_from_json(const std::string& text) {
   NG_TRY(plan.unit, in.string_or("unit", ""));
   NG_TRY(plan.trip, in.integer_or("trip", 0, std::numeric_limits<std::int64_t>::max(), 0));
   NG_TRY(plan.needs_pilot, in.boolean("needs_pilot"));
+  NG_TRY(plan.noise_source, in.string_or("noise_source", ""));
   NG_TRY(plan.problem.shift, in.number("shift", 0, 100));
   NG_TRY(plan.problem.noise, in.number("noise", 0, 100));
   NG_TRY(plan.problem.error, in.number("error", 0, 1));

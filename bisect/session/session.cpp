@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bisect/session/prefetch.hpp"
 #include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
 
 namespace nightgate::session {
 namespace {
 
+constexpr int most_ahead = 3;    // images pulled ahead of the block that may need them
 constexpr int pilot_block = -1;  // measured before size and noise are known; never part of the search
 
 class Session {
  public:
-  Session(const Parts& parts, std::chrono::nanoseconds deadline) : parts_(parts), deadline_(deadline) {}
+  Session(const Parts& parts, std::chrono::nanoseconds deadline)
+      : parts_(parts), deadline_(deadline), prefetch_(parts.config) {}
 
   Result<Outcome> go(const Request& request) {
     NG_TRY(outcome_.machine, parts_.measurer.machine());
@@ -161,6 +164,7 @@ class Session {
         return {};
       }
       parts_.observer.progress(plan_, decision.progress, minutes_each() * decision.progress.measurements_left);
+      prefetch_.start(targets_of(likely_next(plan_.problem, decision, most_ahead)));
       for (const auto& block : decision.next) {
         NG_TRY(const bool go_on, measure_block(block));
         if (!go_on) return {};
@@ -170,7 +174,8 @@ class Session {
 
   Result<bool> measure_block(const search::NextBlock& block) {
     parts_.observer.block(block);
-    for (const int point : block.points) NG_CHECK(prepare(point));  // nothing is pulled between measurements
+    for (const int point : block.points) NG_CHECK(prepare(point));
+    prefetch_.finish();  // nothing is pulled from here on
     int order = static_cast<int>(std::count_if(outcome_.steps.begin(), outcome_.steps.end(), [&](const auto& s) {
       return s.seen.block == block.block && s.seen.machine == block.machine;
     }));
@@ -181,6 +186,14 @@ class Session {
       if (!outcome_.steps.back().seen.value) return true;
     }
     return true;
+  }
+
+  std::vector<targets::Target> targets_of(const std::vector<int>& points) const {
+    std::vector<targets::Target> out;
+    for (const int point : points) {
+      if (const auto& target = plan_.points[static_cast<std::size_t>(point)].target) out.push_back(*target);
+    }
+    return out;
   }
 
   Status prepare(int point) {
@@ -335,6 +348,7 @@ class Session {
   const config::Scenario* scenario_ = nullptr;
   std::string definition_;
   std::map<int, std::string> unprepared_;
+  Prefetch prefetch_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace nightgate::session {
 struct Request {
   std::int64_t trip = 0;
   std::int64_t resume = 0;
-  std::string good, bad;  // commits, tags, dates, "last-good"
+  std::string good, bad;  // commits, tags, dates, "night:N", "last-good"
   std::string metric;     // full name
   double error = 0.01;
   int max_measurements = 400;
@@ -51,7 +51,8 @@ struct Plan {
   std::string unit;
   std::vector<Point> points;
   search::Problem problem;
-  bool needs_pilot = false;  // shift and noise are measured first
+  bool needs_pilot = false;  // shift, and noise where nothing is known of it, are measured first
+  std::string noise_source;  // where problem.noise comes from, for people
   Instant started{};
 };
 
@@ -105,12 +106,47 @@ struct Parts {  // all borrowed
 // "culprit #123 'title' by A. Author (5d2f01c), 99.2 %, -34 %": one sentence for people, nights and issues.
 [[nodiscard]] std::string one_sentence(const Outcome& outcome);
 
+// ---- before anything is measured, and before the host's lock is taken ----
+// What a request is checked against.
+struct Desk {
+  const config::Config& config;
+  targets::History& history;
+  std::string machine;            // whose nights "night:N" and "last-good" mean
+  store::Store* store = nullptr;  // null: only what needs no store is checked
+};
+// Is the request one that could be carried out: ends that are commits in order, a metric that the config yields, a trip
+// or bisect that exists? Cheap; asks no registry. Errors as of run().
+[[nodiscard]] Status check_request(const Desk& desk, const Request& request);
+
+// A plan's deployment, scenario and metric from its full name; the error names near matches. `store` may be null.
+struct Cell {
+  std::string deployment, scenario, metric;
+};
+[[nodiscard]] Result<Cell> find_metric(const config::Config& config, store::Store* store, const std::string& full_name);
+// "night:12" and "last-good" (the newest night in which this metric was good) as commits; anything else unchanged.
+[[nodiscard]] Result<std::string> look_up_end(const std::string& text, const std::string& metric,
+                                              const std::string& project, const std::string& machine,
+                                              store::Store& store);
+[[nodiscard]] Result<std::string> commit_of_night(store::Store& store, const std::string& project,
+                                                  const std::string& machine, store::Sequence sequence);
+
+// sd of the log of one fresh start, as far as the store knows it for this machine and metric: by `check --noise`, else
+// from the starts of the last nights. Nothing when it knows neither.
+struct KnownNoise {
+  double sd = 0;
+  std::string source;  // "check --noise of 2026-11-30, 12 starts"
+};
+[[nodiscard]] Result<std::optional<KnownNoise>> known_noise(store::Store& store, const std::string& project,
+                                                            const std::string& machine, const Cell& cell,
+                                                            const std::string& full_metric);
+
 // ---- parts of run(), public for tests ----
 [[nodiscard]] Result<Plan> make_plan(const Parts& parts, const Request& request, const measure::MachineInfo& machine);
 [[nodiscard]] std::string plan_json(const Plan& plan);
 // Restores merges, metric and problem; targets are found again by the caller.
 [[nodiscard]] Result<Plan> plan_from_json(const std::string& text);
-// shift and noise from the pilot's steps (blocks below 0), four of them; false while there are fewer.
+// Shift, and noise unless it is known, from the pilot's steps (blocks below 0), four of them; false while there are
+// fewer.
 bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps);
 
 }  // namespace nightgate::session

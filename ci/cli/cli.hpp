@@ -34,7 +34,7 @@ struct Options {
 
   // simulate
   int merges = 64, runs = 200, culprits = 1, machines = 1, interior = 3;
-  double effect = 0.3, noise_sd = 0.05, outliers = 0, image_effect = 0, missing = 0, slow_noise = 1;
+  double effect = 0.3, noise_sd = 0, outliers = 0, image_effect = 0, missing = 0, slow_noise = 1;
   std::uint64_t seed = 1;
 
   std::vector<std::string> command_line;  // as typed, for records

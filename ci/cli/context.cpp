@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 
+#include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 
 namespace nightgate::cli {
@@ -62,7 +63,27 @@ Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Conf
   return targets::open_history(config);
 }
 
-Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait) {
+Result<Sources> open_sources(const config::Config& config) {
+  Sources sources;
+  NG_TRY(sources.history, open_history_if_any(config));
+  NG_TRY(sources.finder, targets::make_finder(config, sources.history.get()));
+  return sources;
+}
+
+Status check_scenarios(const Options& options, const config::Config& config) {
+  std::vector<std::string> names;
+  for (const auto& scenario : config.scenarios) names.push_back(scenario.name);
+  for (const auto& wanted : options.scenarios) {
+    if (config.find_scenario(wanted) != nullptr) continue;
+    std::string hint;
+    for (const auto& name : near_matches(wanted, names)) hint += (hint.empty() ? "; did you mean " : ", ") + name;
+    return fail(Code::usage, fmt::format("no scenario '{}' in the config{}", wanted, hint));
+  }
+  return {};
+}
+
+Result<Bench> open_bench(const Options& options, const config::Config& config, Sources sources,
+                         std::chrono::seconds wait) {
   const auto what = fmt::format("nightgate {} of project {}", options.verb, config.project);
   auto lock = measure::lock_host(what, std::chrono::seconds(0));
   if (!lock && lock.error().code == Code::busy && wait.count() > 0) {
@@ -71,14 +92,17 @@ Result<Bench> open_bench(const Options& options, const config::Config& config, s
     lock = measure::lock_host(what, wait);
   }
   if (!lock) return tl::unexpected<Error>(std::move(lock).error());
-  Bench bench{std::move(*lock), {}, {}, {}, {}};
-  NG_TRY(bench.history, open_history_if_any(config));
-  NG_TRY(bench.finder, targets::make_finder(config, bench.history.get()));
+  Bench bench{std::move(*lock), std::move(sources.history), std::move(sources.finder), {}, {}};
   bench.progress = std::make_unique<LiveProgress>(options.quiet);
   static_cast<void>(stop_requested());  // from now on Ctrl-C ends cleanly
   NG_TRY(bench.measurer,
          measure::make_measurer(config, system_clock(), *bench.progress, [] { return stop_requested(); }));
   return bench;
+}
+
+Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait) {
+  NG_TRY(auto sources, open_sources(config));
+  return open_bench(options, config, std::move(sources), wait);
 }
 
 }  // namespace nightgate::cli

@@ -22,6 +22,13 @@ namespace nightgate::cli {
 // This machine's name as the store knows it; the option --machine where given.
 [[nodiscard]] std::string machine_name(const Options& options, const config::Config& config);
 
+// What a verb checks its arguments against. Takes no lock: wrong arguments are told at once, whoever measures.
+struct Sources {
+  std::unique_ptr<targets::History> history;  // null where the project has no repository
+  std::unique_ptr<targets::Finder> finder;    // borrows history
+};
+[[nodiscard]] Result<Sources> open_sources(const config::Config& config);
+
 // The measuring side of a verb. Holds the host's lock for its lifetime.
 struct Bench {
   FileLock lock;
@@ -31,7 +38,11 @@ struct Bench {
   std::unique_ptr<measure::Measurer> measurer;
 };
 // wait: how long to wait for another nightgate on this host.
+[[nodiscard]] Result<Bench> open_bench(const Options& options, const config::Config& config, Sources sources,
+                                       std::chrono::seconds wait);
 [[nodiscard]] Result<Bench> open_bench(const Options& options, const config::Config& config, std::chrono::seconds wait);
+// The scenarios named by --scenario exist.
+[[nodiscard]] Status check_scenarios(const Options& options, const config::Config& config);
 [[nodiscard]] Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Config& config);
 
 }  // namespace nightgate::cli

@@ -68,8 +68,8 @@ class Builder {
 
     auto* bisect = verb("bisect", "name the merge that made a metric slower",
                         "nightgate bisect --good v1.4 --bad main --metric default.create.rate");
-    bisect->add_option("--good", o_.good, "commit, tag or date that was fast, or last-good");
-    bisect->add_option("--bad", o_.bad, "commit, tag or date that is slow");
+    bisect->add_option("--good", o_.good, "commit, tag, date or night:N that was fast, or last-good");
+    bisect->add_option("--bad", o_.bad, "commit, tag, date or night:N that is slow");
     bisect->add_option("--metric", o_.metric, "deployment.scenario.metric");
     bisect->add_option("--trip", o_.trip, "bisect this trip")->check(CLI::PositiveNumber);
     bisect->add_option("--resume", o_.resume, "go on with this bisect")->check(CLI::PositiveNumber);
@@ -84,10 +84,15 @@ class Builder {
     bisect->add_flag("--all", o_.all, "go on to further culprits when the first explains only part");
 
     auto* simulate = verb("simulate", "how many measurements a bisect needs, and how often it is right",
-                          "nightgate simulate --merges 64 --effect 0.3 --noise 0.1 --runs 500", false);
+                          "nightgate simulate --merges 64 --effect 0.3 --noise 0.1 --runs 500");
     simulate->add_option("--merges", o_.merges, "merges in the range")->check(CLI::Range(1, 4096));
     simulate->add_option("--effect", o_.effect, "shift of the log at the culprit")->check(CLI::Range(0.0, 10.0));
-    simulate->add_option("--noise", o_.noise_sd, "sd of the log of one measurement")->check(CLI::Range(0.0001, 10.0));
+    simulate->add_option("--noise", o_.noise_sd, "sd of the log of one measurement (default 0.05, or see --metric)")
+        ->check(CLI::Range(0.0001, 10.0));
+    simulate->add_option(
+        "--metric", o_.metric,
+        "take the noise of this metric on this machine from the store: check --noise, else the nights");
+    simulate->add_option("--machine", o_.machine, "with --metric: another machine");
     simulate->add_option("--drift", o_.drift, "walk, jump or trend")->check(CLI::IsMember({"walk", "jump", "trend"}));
     simulate->add_option("--outliers", o_.outliers, "share of measurements that are wild")->check(CLI::Range(0.0, 1.0));
     simulate->add_option("--image-effect", o_.image_effect, "every image's own offset, as a share of the effect")

@@ -16,17 +16,43 @@ std::string who(const session::Point& point) {
                            point.merge.commit.substr(0, 10)));
 }
 
+// The merge that a revert names, when it is in the range itself; else its sha.
+std::string reverted(const std::vector<session::Point>& points, const std::string& sha) {
+  for (const auto& point : points) {
+    if (point.merge.commit.starts_with(sha)) return who(point);
+  }
+  return sha.substr(0, 10);
+}
+
 int exit_code_of(const session::Outcome& outcome) {
   const bool named =
       outcome.answer.outcome == search::Outcome::culprit || outcome.answer.outcome == search::Outcome::range;
   return outcome.finished && named ? 0 : 4;
 }
 
-Status check_request(const Options& o) {
+Status check_options(const Options& o) {
   const bool by_id = o.trip != 0 || o.resume != 0;
   if (o.trip != 0 && o.resume != 0) return fail(Code::usage, "give --trip or --resume, not both");
   if (by_id || (!o.good.empty() && !o.bad.empty() && !o.metric.empty())) return {};
   return fail(Code::usage, "bisect needs --good, --bad and --metric, or --trip ID, or --resume ID");
+}
+
+// What it touched, and what the range says of reverts.
+std::string about_culprit(const session::Outcome& outcome) {
+  constexpr std::size_t most_files = 8;
+  const auto& points = outcome.plan.points;
+  const auto& culprit = points[static_cast<std::size_t>(outcome.answer.culprit)].merge;
+  std::string out;
+  for (std::size_t i = 0; i < culprit.files.size() && i < most_files; ++i)
+    out += (i == 0 ? "" : ", ") + culprit.files[i];
+  if (culprit.files.size() > most_files) out += fmt::format(" and {} more", culprit.files.size() - most_files);
+  if (!out.empty()) out = clean("  it touched " + out) + "\n";
+  if (!culprit.reverts.empty()) out += clean("  it reverts " + reverted(points, culprit.reverts)) + "\n";
+  for (const auto& point : points) {
+    if (point.merge.reverts.size() >= 7 && culprit.commit.starts_with(point.merge.reverts))
+      out += clean("  it was reverted later in the range, by " + who(point)) + "\n";
+  }
+  return out;
 }
 
 }  // namespace
@@ -37,9 +63,14 @@ void BisectWatch::planned(const session::Plan& plan, int expected) {
   for (const auto& point : plan.points) available += point.target ? 1 : 0;
   log::info(
       fmt::format("bisect {}: {} merges, {} of {} points have a target; expected {} measurements at the noise seen "
-                  "({:.1f} % per start, shift {:.1f} %)",
+                  "({:.1f} % per start, by {}; shift {:.1f} %)",
                   plan.id, plan.problem.merges, available, plan.points.size(), expected, 100 * plan.problem.noise,
-                  100 * plan.problem.shift));
+                  plan.noise_source, 100 * plan.problem.shift));
+  for (std::size_t i = 1; i < plan.points.size(); ++i) {
+    const auto& merge = plan.points[i].merge;
+    if (!merge.reverts.empty())
+      log::info(clean(fmt::format("  {} reverts {}", who(plan.points[i]), reverted(plan.points, merge.reverts))));
+  }
 }
 
 void BisectWatch::block(const search::NextBlock& block) {
@@ -77,6 +108,7 @@ std::string bisect_text(const session::Outcome& outcome) {
                                  : "")) +
            "\n";
   }
+  if (outcome.finished && outcome.answer.outcome == search::Outcome::culprit) out += about_culprit(outcome);
   for (const auto& point : outcome.plan.points) {
     if (!point.target) out += clean(fmt::format("  skipped {}: {}", who(point), point.why_not)) + "\n";
   }
@@ -88,15 +120,9 @@ std::string bisect_text(const session::Outcome& outcome) {
   return out;
 }
 
-Result<int> verb_bisect(const Options& options) {
-  NG_CHECK(check_request(options));
-  NG_TRY(const auto config, load_config(options));
-  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
-  if (!bench.history) return fail(Code::usage, "a bisect walks merges: name a repository in the config ($.repository)");
-  NG_TRY(const auto store, open_store(config));
-  BisectWatch watch(options.quiet);
-  const session::Parts parts{config, *bench.history, *bench.finder, *bench.measurer,
-                             *store, system_clock(), watch,         [] { return stop_requested(); }};
+namespace {
+
+session::Request request_of(const Options& options, const config::Config& config) {
   session::Request request;
   request.trip = options.trip;
   request.resume = options.resume;
@@ -107,6 +133,28 @@ Result<int> verb_bisect(const Options& options) {
   request.max_measurements = options.max_measurements > 0 ? options.max_measurements : config.bisect.max_measurements;
   request.force = options.force;
   request.all = options.all;
+  return request;
+}
+
+}  // namespace
+
+Result<int> verb_bisect(const Options& options) {
+  NG_CHECK(check_options(options));
+  NG_TRY(const auto config, load_config(options));
+  const auto request = request_of(options, config);
+  NG_TRY(auto sources, open_sources(config));
+  if (!sources.history)
+    return fail(Code::usage, "a bisect walks merges: name a repository in the config ($.repository)");
+  session::Desk desk{config, *sources.history, machine_name(options, config), nullptr};
+  NG_CHECK(session::check_request(desk, request));  // wrong names end here, before the store is started
+  NG_TRY(const auto store, open_store(config));
+  desk.store = store.get();
+  NG_CHECK(session::check_request(desk, request));
+  NG_TRY(const auto bench,
+         open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
+  BisectWatch watch(options.quiet);
+  const session::Parts parts{config, *bench.history, *bench.finder, *bench.measurer,
+                             *store, system_clock(), watch,         [] { return stop_requested(); }};
   const double minutes = options.max_minutes > 0 ? options.max_minutes : config.bisect.max_minutes;
   const auto deadline = system_clock().monotonic() + std::chrono::milliseconds(std::llround(minutes * 60000));
   NG_TRY(const auto outcome, session::run(parts, request, deadline));

@@ -71,15 +71,18 @@ Status record(const Options& options, const config::Config& config, const measur
 
 Result<int> verb_compare(const Options& options) {
   NG_TRY(const auto config, load_config(options));
-  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
-  NG_TRY(const auto machine, bench.measurer->machine());
-  NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
+  NG_CHECK(check_scenarios(options, config));
+  NG_TRY(auto sources, open_sources(config));
   std::vector<targets::Target> arms;
   for (const auto& reference : options.positional) {
-    NG_TRY(auto target, bench.finder->parse(reference));
-    NG_CHECK(bench.finder->prepare(target));
+    NG_TRY(auto target, sources.finder->parse(reference));
     arms.push_back(std::move(target));
   }
+  NG_TRY(const auto bench,
+         open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
+  NG_TRY(const auto machine, bench.measurer->machine());
+  NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
+  for (const auto& target : arms) NG_CHECK(bench.finder->prepare(target));
   compare::Options how;
   how.max_pairs = options.pairs > 0 ? options.pairs : config.compare.max_pairs;
   how.max_minutes = options.max_minutes > 0 ? options.max_minutes : config.compare.max_minutes;

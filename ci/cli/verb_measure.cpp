@@ -67,13 +67,13 @@ void gather(const std::vector<measure::Measurement>& starts, Gathered& out) {
 
 Result<int> verb_measure(const Options& options) {
   NG_TRY(const auto config, load_config(options));
-  for (const auto& wanted : options.scenarios) {
-    if (config.find_scenario(wanted) == nullptr) return fail(Code::usage, "no scenario '" + wanted + "' in the config");
-  }
-  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
+  NG_CHECK(check_scenarios(options, config));
+  NG_TRY(auto sources, open_sources(config));
+  NG_TRY(const auto target, sources.finder->parse(options.positional.at(0)));
+  NG_TRY(const auto bench,
+         open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto machine, bench.measurer->machine());
   NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
-  NG_TRY(const auto target, bench.finder->parse(options.positional.at(0)));
   NG_CHECK(bench.finder->prepare(target));
   Gathered out;
   for (const auto& deployment : config.deployments) {

@@ -10,8 +10,6 @@
 namespace nightgate::targets {
 namespace {
 
-constexpr std::size_t always_kept = 8;
-
 struct Entry {
   std::string reference, id;
   std::int64_t size = 0;
@@ -53,7 +51,7 @@ Status ImageCache::used(const std::string& reference, const ImageInfo& info, boo
   std::int64_t total = 0;
   for (const Entry& entry : entries) total += entry.size;
   const auto limit = static_cast<std::int64_t>(limit_gb_ * 1e9);
-  while (total > limit && entries.size() > always_kept) {
+  while (total > limit && entries.size() > kept_) {
     const Entry oldest = entries.front();
     if (const auto removed = engine_.remove_image(oldest.reference); !removed) {
       log::warning("an old image stays: " + removed.error().text());

@@ -82,7 +82,9 @@ class RegistryImages final : public Images {
         history_(history),
         engine_(std::move(engine)),
         options_(std::move(options)),
-        cache_(config.state / "images.json", source_ ? source_->disk_limit_gb : 20, *engine_),
+        // A block of a bisect, and what is pulled ahead of the next one, are on the machine together.
+        cache_(config.state / "images.json", source_ ? source_->disk_limit_gb : 20,
+               static_cast<std::size_t>(std::max(3, config.bisect.interior)) + 5, *engine_),
         registry_(host_of(source_)) {}
 
   Result<std::vector<Found>> find_all(const std::vector<Merge>& merges) override {

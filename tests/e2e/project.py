@@ -51,12 +51,12 @@ class Project:
         return subprocess.run(["git", "-C", self.repository, *arguments], env=environment, check=True, text=True,
                               stdout=subprocess.PIPE).stdout.strip()
 
-    def merge(self, level):
+    def merge(self, level, message=None):
         """Commits the next merge and makes its target; its sha."""
         number = len(self.commits) + 1
         (self.repository / "version").write_text(f"{number}\n")
         self.git("add", ".")
-        self.git("commit", "--quiet", "-m", f"Change number {number} (#{100 + number})", when=number)
+        self.git("commit", "--quiet", "-m", message or f"Change number {number} (#{100 + number})", when=number)
         sha = self.git("rev-parse", "HEAD")
         self.commits.append(sha)
         if level is not None:
