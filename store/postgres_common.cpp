@@ -126,7 +126,8 @@ const std::string& select_nights() {
   static const std::string sql =
       "SELECT p.name, m.name, n.sequence, " + micros("n.started") +
       ", n.attempt, r.uuid, n.machine_class, t.commit, t.digest, t.label, t.title, t.author, t.pr, n.definition, "
-      "n.state, n.reason, n.environment, n.open_question, n.voided, n.void_reason, n.imported "
+      "n.state, n.reason, n.environment, n.open_question, n.voided, n.void_reason, n.imported, "
+      "n.xmin::text::bigint "
       "FROM night n JOIN project p USING (project_id) JOIN machine m USING (machine_id) JOIN run r USING (run_id) "
       "LEFT JOIN target t USING (target_id) ";
   return sql;
@@ -153,6 +154,7 @@ Night night_from(const Rows& rows, int row) {
   night.voided = rows.boolean(row, 18);
   night.void_reason = rows.text(row, 19);
   night.imported = rows.boolean(row, 20);
+  night.revision = rows.integer(row, 21);
   return night;
 }
 

@@ -50,6 +50,9 @@ class PostgresStore final : public Store {
                                         Sequence sequence) override;
   Result<std::vector<SeriesPoint>> series(const std::string& project, const std::string& machine,
                                           const std::vector<std::string>& metrics, Sequence first) override;
+  Result<std::vector<MetricHistory>> histories(const std::string& project, const std::string& machine,
+                                               const std::vector<std::string>& metrics, Sequence first,
+                                               Sequence last) override;
   Result<std::vector<std::string>> projects() override;
   Result<std::vector<Machine>> machines(const std::string& project) override;
   Result<std::vector<MetricInfo>> metrics(const std::string& project) override;

@@ -106,6 +106,9 @@ struct Night {  // key: project, machine, sequence; `run` names its current atte
   std::string void_reason;
   bool resumed = false;   // begin_night only: this is an unfinished night to be continued
   bool imported = false;  // medians without samples
+  // Another number whenever the night's row was written since (judged again, voided, a further attempt). Only good for
+  // comparing with what the same database said before.
+  std::int64_t revision = 0;
 };
 
 // A metric's verdict in one night. Key: night, metric.
@@ -253,6 +256,20 @@ struct SeriesPoint {
   double baseline = unknown, change = unknown;
   std::string verdict, reason;  // verdict empty: not judged
   bool red = false, voided = false;
+};
+
+// The same, without what belongs to the night: for pages that show many nights of many metrics.
+struct HistoryPoint {
+  Sequence sequence = 0;
+  double value = unknown, baseline = unknown, change = unknown;
+  std::string verdict, reason;
+  std::string definition;  // its first 12 characters
+  bool red = false;
+  int nights_left = 0;
+};
+struct MetricHistory {
+  std::string metric;
+  std::vector<HistoryPoint> points;  // oldest first
 };
 
 }  // namespace nightgate::store

@@ -84,6 +84,12 @@ class Store : public Recorder {
                                                                 const std::vector<std::string>& metrics,
                                                                 Sequence first) = 0;
 
+  // Many series at once, by first <= night <= last; metrics empty: all of them. In the order of the names.
+  [[nodiscard]] virtual Result<std::vector<MetricHistory>> histories(const std::string& project,
+                                                                     const std::string& machine,
+                                                                     const std::vector<std::string>& metrics,
+                                                                     Sequence first, Sequence last) = 0;
+
   // ---- things there are ----
   [[nodiscard]] virtual Result<std::vector<std::string>> projects() = 0;
   [[nodiscard]] virtual Result<std::vector<Machine>> machines(const std::string& project) = 0;  // with a night or run

@@ -17,7 +17,7 @@ struct Options {
   bool quiet = false;
 
   std::vector<std::string> positional;  // targets, files, metric, night ...
-  std::string good, bad, metric, reason, label, note, format, output, machine, since, who, why, verdict, key;
+  std::string good, bad, metric, reason, label, note, format, output, machine, since, who, why, verdict, key, html;
   std::string strategy = "full", drift, action, host;
   std::vector<std::string> scenarios;
   std::int64_t trip = 0, resume = 0, attempt_of = 0, night = 0, id = 0;

@@ -12,6 +12,13 @@ report::Source report_source(store::Store& store, const config::Config& config, 
   return {store, config.project, machine, config.gate.min_change, 120};
 }
 
+std::vector<std::string> page_remarks(const config::Config& config) {
+  if (config.night.min_gap_hours > 0) return {};
+  return {
+      "The nights of this history are minutes apart (min_gap_hours is 0 in its config): they count as "
+      "separate nights here, as real ones, hours apart, would."};
+}
+
 Result<std::vector<fs::path>> write_pages(const report::Source& source, const config::Config& config,
                                           store::Sequence night, const std::vector<std::int64_t>& trips) {
   const auto directory = report_directory(config);
@@ -24,11 +31,7 @@ Result<std::vector<fs::path>> write_pages(const report::Source& source, const co
   }
   for (const auto id : trips) {
     NG_TRY(auto model, report::load_trip(source, id));
-    if (config.night.min_gap_hours <= 0) {
-      model.remarks.emplace_back(
-          "The nights of this history are minutes apart (min_gap_hours is 0 in its config): they count as "
-          "separate nights here, as real ones, hours apart, would.");
-    }
+    model.remarks = page_remarks(config);
     written.push_back(directory / fmt::format("trip-{}.html", id));
     NG_CHECK(write_file(written.back(), report::trip_page(model)));
   }

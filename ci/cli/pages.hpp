@@ -14,6 +14,9 @@ namespace nightgate::cli {
 [[nodiscard]] report::Source report_source(store::Store& store, const config::Config& config,
                                            const std::string& machine);
 
+// What a trip's page says at its end about how the nights of this config are made.
+[[nodiscard]] std::vector<std::string> page_remarks(const config::Config& config);
+
 // Writes <directory>/night-N.html and a page for each trip named; returns the paths written.
 [[nodiscard]] Result<std::vector<fs::path>> write_pages(const report::Source& source, const config::Config& config,
                                                         store::Sequence night, const std::vector<std::int64_t>& trips);

@@ -64,6 +64,7 @@ class Builder {
     compare->add_option("--scenario", o_.scenarios, "only this scenario (may be repeated)");
     compare->add_option("--label", o_.label, "name of what was tried, for the ledger");
     compare->add_option("--note", o_.note, "what was tried, in words");
+    compare->add_option("--html", o_.html, "also write the result as a page into this file");
     compare->add_flag("--record", o_.record, "keep an entry in the ledger (needs the store)");
 
     auto* bisect = verb("bisect", "name the merge that made a metric slower",
@@ -177,12 +178,19 @@ class Builder {
     ledger->add_option("--label", o_.label, "listing: only labels that contain this");
     ledger->add_option("--format", o_.format, "text (default), markdown or html")
         ->check(CLI::IsMember({"text", "markdown", "html"}));
-    auto* report = verb("report", "a page about a night or a trip: HTML, JSON or Markdown",
+    auto* report = verb("report", "a page about a night, a trip or a compare, or the whole site: HTML, JSON, Markdown",
                         "nightgate report trip 1 --output trip.html");
-    report->add_option("what", o_.action, "night or trip")->required()->check(CLI::IsMember({"night", "trip"}));
-    report->add_option("number", o_.positional, "of the night or trip")->required()->expected(1);
+    report->add_option("what", o_.action, "night, trip, compare or site")
+        ->required()
+        ->check(CLI::IsMember({"night", "trip", "compare", "site"}));
+    report
+        ->add_option("which", o_.positional,
+                     "number of the night or trip; file of `compare --json`; directory of the site")
+        ->required()
+        ->expected(1);
     report->add_option("--format", o_.format, "html (default), json or markdown")
         ->check(CLI::IsMember({"html", "json", "markdown", "md"}));
+    report->add_flag("--all", o_.all, "site: write every page again");
     report->add_option("--output", o_.output, "file to write; default stdout");
     report->add_option("--machine", o_.machine, "another machine's nights");
   }

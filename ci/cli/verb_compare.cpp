@@ -5,6 +5,7 @@
 
 #include "ci/cli/compare_view.hpp"
 #include "ci/cli/context.hpp"
+#include "ci/report/compare.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
@@ -41,16 +42,36 @@ int exit_code_of(judge::PairVerdict verdict) {
   return verdict == judge::PairVerdict::no_verdict ? 4 : 0;
 }
 
+// Where and how it was measured, for those who read the document later.
+nlohmann::json about(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
+                     Instant started) {
+  return {{"project", config.project},
+          {"machine", machine_name(options, config)},
+          {"machine_class", records::to_row(machine).machine_class},
+          {"started", to_rfc3339(started)},
+          {"nightgate", records::program_version()},
+          {"min_change", config.gate.min_change},
+          {"equivalence_requests", config.compare.equivalence.size()},
+          {"references", options.positional}};
+}
+
+Status write_html(const std::string& file, nlohmann::json document) {
+  document["schema"] = "nightgate-compare/1";
+  NG_TRY(const auto model, report::read_compare(dump_json(document)));
+  NG_CHECK(write_file(file, report::compare_page(model)));
+  log::info("wrote " + file);
+  return {};
+}
+
 // What was tried stays findable: the run with its result, and an entry in the ledger.
 Status record(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
-              const compare::Outcome& outcome) {
+              const compare::Outcome& outcome, const std::string& document) {
   NG_TRY(const auto store, open_store(config));
   const auto uuid = make_uuid();
   const auto now = system_clock().now();
   NG_CHECK(store->put_machine(records::to_row(machine)));
   NG_CHECK(store->begin_run(records::new_run(config, store::RunKind::compare, machine, uuid, now)));
   for (const auto& arm : outcome.arms) NG_CHECK(store->put_target(config.project, records::to_row(arm, nullptr)));
-  const auto document = dump_json(compare_json(outcome));
   NG_CHECK(store->finish_run(uuid, store::RunState::done, now, document));
   store::LedgerEntry entry;
   entry.project = config.project;
@@ -89,11 +110,16 @@ Result<int> verb_compare(const Options& options) {
   how.rules.min_change = config.gate.min_change;
   how.scenarios = options.scenarios;
   Watch watch(*bench.progress, options.quiet);
+  const auto started = system_clock().now();
   NG_TRY(const auto outcome, compare::run(config, arms, how, *bench.measurer, system_clock(), watch));
   bench.progress->clear();
-  if (options.record || !options.label.empty()) NG_CHECK(record(options, config, machine, outcome));
+  auto document = compare_json(outcome);
+  document["about"] = about(options, config, machine, started);
+  if (options.record || !options.label.empty())
+    NG_CHECK(record(options, config, machine, outcome, dump_json(document)));
+  if (!options.html.empty()) NG_CHECK(write_html(options.html, document));
   if (options.json) {
-    print_json(options, compare_json(outcome));
+    print_json(options, document);
   } else {
     print(compare_text(outcome));
   }

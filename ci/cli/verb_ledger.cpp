@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
-#include "ci/report/page.hpp"
+#include "ci/report/ledger.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 
@@ -20,27 +20,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 6> verdicts = {"candidate",  "kept",         "dropped",
                                                       "superseded", "inconclusive", "never_run"};
 
-std::string words(std::string_view verdict) {
-  std::string out(verdict);
-  std::replace(out.begin(), out.end(), '_', ' ');
-  return out;
-}
-
-// "create.rate +12.3 %, p99 same": what the compare said, worst first.
-std::string result_of(const store::LedgerEntry& entry) {
-  const auto parsed = parse_json(entry.result.empty() ? "{}" : entry.result);
-  if (!parsed || !parsed->is_object() || !parsed->contains("metrics") || !(*parsed)["metrics"].is_array())
-    return "no measurement";
-  std::string out;
-  for (const auto& m : (*parsed)["metrics"]) {
-    if (!m.is_object() || !m.contains("metric") || !m["metric"].is_string()) continue;
-    const auto verdict = m.contains("verdict") && m["verdict"].is_string() ? m["verdict"].get<std::string>() : "";
-    const auto change = m.contains("change") && m["change"].is_number() ? m["change"].get<double>() : store::unknown;
-    const auto said = verdict == "same" ? "same" : verdict == "no_verdict" ? "no verdict" : report::percent(change);
-    out += (out.empty() ? "" : ", ") + m["metric"].get<std::string>() + " " + said;
-  }
-  return out.empty() ? "no metric" : out;
-}
+using report::result_of;
 
 bool wanted(const store::LedgerEntry& entry, const Options& options) {
   if (!options.verdict.empty() && entry.verdict != options.verdict) return false;
@@ -68,7 +48,7 @@ std::string markdown(const std::vector<store::LedgerEntry>& entries) {
         "## {}\n\n| id | what | base | head | result | verdict | why |\n|---:|---|---|---|---|---|---|\n", title);
     for (const auto& e : entries) {
       if ((e.verdict == "dropped" || e.verdict == "superseded") != dropped) continue;
-      const auto verdict = words(e.verdict) + (e.superseded_by.empty() ? "" : " by " + e.superseded_by);
+      const auto verdict = report::words_of(e.verdict) + (e.superseded_by.empty() ? "" : " by " + e.superseded_by);
       out += fmt::format("| {} | {}{} | {} | {} | {} | {} | {} |\n", e.id, report::escape_markdown(e.label),
                          e.note.empty() ? "" : ": " + report::escape_markdown(e.note), report::escape_markdown(e.base),
                          report::escape_markdown(e.head), report::escape_markdown(result_of(e)),
@@ -79,32 +59,12 @@ std::string markdown(const std::vector<store::LedgerEntry>& entries) {
   return table("Decisions", false) + "\n" + table("Tried and dropped", true);
 }
 
-std::string page(const std::vector<store::LedgerEntry>& entries, const std::string& project) {
-  report::Page out(project + ": ledger", fmt::format("{} things were tried and measured.", entries.size()), "");
-  for (const bool dropped : {false, true}) {
-    out.heading(dropped ? "Tried and dropped" : "Decisions");
-    report::Table table(dropped ? "What was measured and not kept" : "What is kept, open or inconclusive",
-                        {"id", "what", "base", "head", "result", "verdict", "why"},
-                        {true, false, false, false, false, false, false});
-    for (const auto& e : entries) {
-      if ((e.verdict == "dropped" || e.verdict == "superseded") != dropped) continue;
-      table.row({report::html(fmt::format("{}", e.id)),
-                 report::html(e.note.empty() ? e.label : e.label + ": " + e.note), report::html(e.base),
-                 report::html(e.head), report::html(result_of(e)),
-                 report::html(words(e.verdict) + (e.superseded_by.empty() ? "" : " by " + e.superseded_by)),
-                 report::html(e.why)});
-    }
-    out.raw(table.str());
-  }
-  return out.str();
-}
-
 std::string text(const std::vector<store::LedgerEntry>& entries) {
   if (entries.empty()) return "the ledger is empty; `nightgate compare BASE HEAD --label NAME` writes an entry\n";
   std::string out;
   for (const auto& e : entries) {
-    out += clean(fmt::format("{:>4}  {:<12} {:<24} {} -> {}  {}{}", e.id, words(e.verdict), e.label, e.base, e.head,
-                             result_of(e), e.why.empty() ? "" : "  (" + e.why + ")")) +
+    out += clean(fmt::format("{:>4}  {:<12} {:<24} {} -> {}  {}{}", e.id, report::words_of(e.verdict), e.label, e.base,
+                             e.head, result_of(e), e.why.empty() ? "" : "  (" + e.why + ")")) +
            "\n";
   }
   return out;
@@ -136,7 +96,7 @@ Result<int> decide(const Options& options, store::Store& store, const config::Co
   if (options.json) {
     print_json(options, {{"id", options.id}, {"verdict", options.verdict}, {"why", options.reason}});
   } else {
-    print(fmt::format("entry {} is {} now\n", options.id, words(options.verdict)));
+    print(fmt::format("entry {} is {} now\n", options.id, report::words_of(options.verdict)));
   }
   return 0;
 }
@@ -157,7 +117,7 @@ Result<int> verb_ledger(const Options& options) {
   } else if (options.format == "markdown") {
     print(markdown(entries));
   } else if (options.format == "html") {
-    print(page(entries, config.project));
+    print(report::ledger_page(entries, config.project));
   } else {
     print(text(entries));
   }

@@ -5,6 +5,10 @@
 
 #include "ci/cli/context.hpp"
 #include "ci/cli/pages.hpp"
+#include "ci/report/compare.hpp"
+#include "ci/report/result.hpp"
+#include "ci/report/site.hpp"
+#include "gate/base/json.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -34,20 +38,56 @@ Status deliver(const Options& options, const std::string& text) {
 }
 
 template <class Model>
-Status render(const Options& options, const Model& model, std::string (*page)(const Model&),
+Status render(const Options& options, const Model& model, std::string (*page)(const Model&, const report::SiteLinks*),
               std::string (*markdown)(const Model&, std::size_t), nlohmann::json (*json)(const Model&)) {
   if (options.json || options.format == "json") {
     return deliver(options, json(model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
   if (options.format == "markdown" || options.format == "md") return deliver(options, markdown(model, markdown_bytes));
-  return deliver(options, page(model));
+  return deliver(options, page(model, nullptr));
+}
+
+// Needs no config and no store: everything is in the document.
+Result<int> report_compare(const Options& options) {
+  NG_TRY(const auto text, read_file(options.positional[0], std::size_t{16} << 20U));
+  if (options.json || options.format == "json") {
+    NG_TRY(const auto document, parse_json(text));
+    NG_TRY(const auto checked, report::read_compare(text));
+    NG_CHECK(deliver(options, dump_json(document, 2) + "\n"));
+  } else if (options.format == "markdown" || options.format == "md") {
+    NG_TRY(const auto result, report::read_result(text));
+    NG_CHECK(deliver(options, report::result_markdown(result, markdown_bytes)));
+  } else {
+    NG_TRY(const auto model, report::read_compare(text));
+    NG_CHECK(deliver(options, report::compare_page(model)));
+  }
+  return 0;
+}
+
+Result<int> report_site(const Options& options, const config::Config& config, store::Store& store) {
+  report::SiteOptions how;
+  how.project = config.project;
+  how.min_change = config.gate.min_change;
+  how.aliases = config.aliases;
+  how.all = options.all;
+  how.remarks = page_remarks(config);
+  NG_TRY(const auto written, report::write_site(store, options.positional[0], how));
+  if (options.json) {
+    print_json(options,
+               {{"directory", options.positional[0]}, {"written", written.pages}, {"unchanged", written.unchanged}});
+  } else {
+    print(fmt::format("{}/index.html: {} pages written\n", options.positional[0], written.pages));
+  }
+  return 0;
 }
 
 }  // namespace
 
 Result<int> verb_report(const Options& options) {
+  if (options.action == "compare") return report_compare(options);
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto store, open_store(config));
+  if (options.action == "site") return report_site(options, config, *store);
   const auto source = report_source(*store, config, machine_name(options, config));
   NG_TRY(const auto id, id_of(options));
   if (options.action == "night") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "ci/report/page.hpp"
 #include "ci/report/svg.hpp"
 #include "ci/report/text.hpp"
 
@@ -133,10 +134,11 @@ std::string series_chart(const SeriesChart& chart) {
     }
   }
   svg.text((left + width) / 2, height - 4, "night", Anchor::middle, "soft");
-  return "<figure>" + svg.str() +
-         "<figcaption class=\"soft\">Full dot: good night. Open dot: warming up or without verdict. Cross: bad night. "
-         "Band: the baseline ± " +
-         fmt::format("{:.0f}", 100 * chart.band) + " %.</figcaption></figure>\n";
+  return figure(
+      chart.title, svg.str(),
+      fmt::format("Full dot: good night. Open dot: warming up or without verdict. Cross: bad night. Band: the baseline "
+                  "± {:.0f} %.",
+                  100 * chart.band));
 }
 
 std::string bisect_chart(const BisectChart& chart) {
@@ -186,10 +188,10 @@ std::string bisect_chart(const BisectChart& chart) {
   for (int i = 0; i <= chart.merges; i += label_each)
     svg.text(x(i), bottom + 18, i == 0 ? "good" : fmt::format("{}", i), Anchor::middle, "soft");
   svg.text((left + width) / 2, height - 6, "merge, counted from the good end", Anchor::middle, "soft");
-  return "<figure>" + svg.str() +
-         "<figcaption class=\"soft\">Each dot is one fresh start, numbered by round; open dots confirm. Bars: how "
-         "probable each merge is at the end. Grey: no "
-         "target.</figcaption></figure>\n";
+  return figure(
+      chart.title, svg.str(),
+      "Each dot is one fresh start, numbered by round; open dots confirm. Bars: how probable each merge is at "
+      "the end. Grey: no target.");
 }
 
 std::string interval_chart(const std::vector<Interval>& intervals, double min_change, const std::string& title) {
@@ -218,7 +220,8 @@ std::string interval_chart(const std::vector<Interval>& intervals, double min_ch
   for (const auto& i : intervals) {
     svg.text(names - 10, at + 4, shorten(i.name, 44), Anchor::end);
     const double low = x(std::max(i.low, range.low)), high = x(std::min(i.high, range.high));
-    if (std::isfinite(i.low) && std::isfinite(i.high)) svg.line(low, at, high, at, "whisker");
+    if (std::isfinite(i.low) && std::isfinite(i.high))
+      svg.line(low, at, high, at, i.verdict == "worse" ? "whiskerbad" : "whisker");
     const auto tip =
         fmt::format("{}: {} ({} to {}), {}", i.name, percent(i.middle), percent(i.low), percent(i.high), i.verdict);
     if (i.verdict == "worse") {
@@ -228,9 +231,9 @@ std::string interval_chart(const std::vector<Interval>& intervals, double min_ch
     }
     at += 26;
   }
-  return "<figure>" + svg.str() +
-         "<figcaption class=\"soft\">Lines: intervals that stay valid however often one looks. Band: changes too small "
-         "to matter.</figcaption></figure>\n";
+  return figure(title, svg.str(),
+                "Lines: intervals that stay valid however often one looks. Band: changes too small to matter. Cross: "
+                "worse; full dot: better or the same; open dot: not decided.");
 }
 
 }  // namespace nightgate::report

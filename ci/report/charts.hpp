@@ -43,4 +43,13 @@ struct Interval {
 [[nodiscard]] std::string interval_chart(const std::vector<Interval>& intervals, double min_change,
                                          const std::string& title);
 
+struct IndexBar {
+  std::string name;
+  double index = 100;  // head with base = 100
+  bool higher_is_better = true;
+  std::string verdict;
+};
+// Bars from zero, with the line of base at 100.
+[[nodiscard]] std::string index_chart(const std::vector<IndexBar>& bars, const std::string& title);
+
 }  // namespace nightgate::report

@@ -8,6 +8,8 @@
 namespace nightgate::report {
 namespace {
 
+constexpr std::size_t most_charts = 12;
+
 Result<std::vector<SeriesModel>> series_of(const Source& source, const std::vector<store::MetricInfo>& metrics,
                                            const std::vector<std::string>& wanted, const std::string& machine,
                                            store::Sequence last) {
@@ -63,7 +65,10 @@ Result<TripModel> load_trip(const Source& source, std::int64_t id) {
   NG_TRY(model.trip_night, source.store.night(source.project, g.machine, g.tripped));
   NG_TRY(const auto metrics, source.store.metrics(source.project));
   std::vector<std::string> wanted;
-  for (const auto& trip : g.trips) wanted.push_back(trip.metric);
+  for (const auto& trip : g.trips) {
+    if (wanted.size() < most_charts) wanted.push_back(trip.metric);
+  }
+  for (const auto& info : metrics) model.units[info.name] = info.unit;
   NG_TRY(model.series, series_of(source, metrics, wanted, g.machine, g.tripped + source.series_nights / 2));
   model.answer = g.answer;
   if (g.bisect != 0) {

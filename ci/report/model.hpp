@@ -1,6 +1,7 @@
 // What the reports show, read from the store once; the same model becomes HTML, JSON, Markdown and terminal text.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -11,6 +12,14 @@
 #include "store/store.hpp"
 
 namespace nightgate::report {
+
+// Where a page's links go when it is one of a site; relative addresses.
+struct SiteLinks {
+  std::string root;           // to the site's root: "../../../"
+  std::string metric;         // to the folder of the machine's metric pages
+  std::string night;          // to the folder of the machine's nights
+  std::string before, after;  // the neighbours' addresses; empty: none
+};
 
 struct SeriesModel {
   store::MetricInfo info;
@@ -33,7 +42,8 @@ struct TripModel {
   std::string project;
   store::TripGroup group;
   std::optional<store::Night> first_night, good_night, trip_night;
-  std::vector<SeriesModel> series;  // of the group's metrics
+  std::vector<SeriesModel> series;           // of the group's strongest metrics, at most 12
+  std::map<std::string, std::string> units;  // of all of them
   std::vector<store::BisectStep> steps;
   std::string answer;                // JSON of the bisect, also of an unfinished one; empty: none
   std::vector<std::string> remarks;  // shown at the end: how the nights were made and the like
@@ -54,8 +64,9 @@ struct Source {
 [[nodiscard]] std::string lead_of(const NightModel& model);
 [[nodiscard]] std::string lead_of(const TripModel& model);
 
-[[nodiscard]] std::string night_page(const NightModel& model);
-[[nodiscard]] std::string trip_page(const TripModel& model);
+// links: as a page of a site; null: a page that stands alone.
+[[nodiscard]] std::string night_page(const NightModel& model, const SiteLinks* links = nullptr);
+[[nodiscard]] std::string trip_page(const TripModel& model, const SiteLinks* links = nullptr);
 [[nodiscard]] std::string night_markdown(const NightModel& model, std::size_t most_bytes);
 [[nodiscard]] std::string trip_markdown(const TripModel& model, std::size_t most_bytes);
 [[nodiscard]] nlohmann::json night_json(const NightModel& model);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "ci/report/charts.hpp"
 #include "ci/report/model.hpp"
@@ -32,11 +33,20 @@ std::vector<store::Verdict> sorted(const NightModel& model) {
   return out;
 }
 
-std::string unit_of(const NightModel& model, const std::string& metric) {
-  for (const auto& m : model.metrics) {
-    if (m.name == metric) return m.unit;
-  }
-  return "";
+// Of many metrics, looked up once each.
+using Units = std::unordered_map<std::string_view, std::string_view>;
+Units units_of(const NightModel& model) {
+  Units out;
+  for (const auto& m : model.metrics) out.emplace(m.name, m.unit);
+  return out;
+}
+std::string_view unit_of(const Units& units, const std::string& metric) {
+  const auto at = units.find(metric);
+  return at != units.end() ? at->second : "";
+}
+
+Html metric_name(const std::string& metric, const SiteLinks* links) {
+  return links == nullptr ? html(metric) : link(links->metric + slug(metric) + ".html", metric);
 }
 
 // Spread of the target's repeats over all starts, as a share of their median.
@@ -53,21 +63,21 @@ double spread_of(const NightModel& model, const std::string& metric) {
   return high > 0 && low <= high ? (high - low) / ((high + low) / 2) : store::unknown;
 }
 
-std::string verdict_table(const NightModel& model) {
+std::string verdict_table(const NightModel& model, const SiteLinks* links) {
   Table table("Every gated metric of the night",
               {"metric", "verdict", "median", "baseline", "change", "spread", "reason"},
-              {false, false, true, true, true, true, false});
+              {false, false, true, true, true, true, false}, Filter::offered);
+  const auto units = units_of(model);
   for (const auto& v : sorted(model)) {
-    const auto scaled = scale_for(std::isfinite(v.value) ? v.value : v.baseline, unit_of(model, v.metric));
+    const auto scaled = scale_for(std::isfinite(v.value) ? v.value : v.baseline, unit_of(units, v.metric));
+    const double spread = spread_of(model, v.metric);
     const auto reason = v.nights_left > 0
                             ? fmt::format("{} nights left{}{}", v.nights_left, v.reason.empty() ? "" : "; ", v.reason)
                             : v.reason;
     table.row(
-        {html(v.metric), badge(v.verdict), html(number(v.value * scaled.factor) + " " + scaled.unit),
+        {metric_name(v.metric, links), badge(v.verdict), html(number(v.value * scaled.factor) + " " + scaled.unit),
          html(number(v.baseline * scaled.factor)), html(percent(v.change)),
-         html(std::isfinite(spread_of(model, v.metric)) ? fmt::format("{:.1f} %", 100 * spread_of(model, v.metric))
-                                                        : "–"),
-         html(shorten(reason, 300))},
+         html(std::isfinite(spread) ? fmt::format("{:.1f} %", 100 * spread) : "–"), html(shorten(reason, 300))},
         rank(v) <= 1 ? "bad" : "");
   }
   return table.str();
@@ -189,8 +199,8 @@ std::string tone_of(const NightModel& model) {
   return "good";
 }
 
-std::string row_markdown(const NightModel& model, const store::Verdict& v) {
-  const auto scaled = scale_for(v.value, unit_of(model, v.metric));
+std::string row_markdown(const Units& units, const store::Verdict& v) {
+  const auto scaled = scale_for(v.value, unit_of(units, v.metric));
   std::string verdict = v.verdict;
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
   return fmt::format("| {} | {} | {} {} | {} | {} |\n", escape_markdown(v.metric), verdict,
@@ -219,16 +229,26 @@ std::string lead_of(const NightModel& model) {
   return name + ": good, nothing is slower than noise allows.";
 }
 
-std::string night_page(const NightModel& model) {
+std::string night_page(const NightModel& model, const SiteLinks* links) {
   Page page(fmt::format("{}: night {}", model.project, model.night.sequence), lead_of(model), tone_of(model));
-  page.raw(verdict_table(model));
+  if (links != nullptr) {
+    std::vector<std::pair<std::string, std::string>> nav = {
+        {"Overview", links->root + "index.html"},
+        {"Metrics of " + model.night.machine, links->metric + "../metrics.html"}};
+    if (!links->before.empty()) nav.emplace_back("← Night before", links->before);
+    if (!links->after.empty()) nav.emplace_back("Night after →", links->after);
+    page.site(links->root).links(nav);
+  }
+  if (!model.verdicts.empty()) page.raw(verdict_table(model, links));
   for (const auto& s : model.series)
     page.raw(series_chart({s.info.name, s.info.unit, s.info.better, s.points, model.min_change, 0, 0}));
-  page.heading("Figures");
-  page.raw(figures_table(model));
+  if (!model.measurements.empty()) {
+    page.heading("Figures");
+    page.raw(figures_table(model));
+  }
   page.heading("Conditions");
   page.definitions(facts(model));
-  page.raw(conditions_table(model));
+  if (!model.measurements.empty()) page.raw(conditions_table(model));
   std::string logs;
   for (const auto& m : model.measurements) {
     if (!m.no_verdict.empty()) {
@@ -243,9 +263,10 @@ std::string night_page(const NightModel& model) {
 std::string night_markdown(const NightModel& model, std::size_t most_bytes) {
   std::string out = "**" + escape_markdown(lead_of(model)) +
                     "**\n\n| metric | verdict | median | change | reason |\n|---|---|---:|---:|---|\n";
+  const auto units = units_of(model);
   std::size_t left_out = 0;
   for (const auto& v : sorted(model)) {
-    const auto row = row_markdown(model, v);
+    const auto row = row_markdown(units, v);
     if (out.size() + row.size() + 200 > most_bytes) {
       ++left_out;
     } else {
@@ -265,10 +286,11 @@ json night_json(const NightModel& model) {
               {"started", to_rfc3339(model.night.started)},
               {"machine", model.night.machine},
               {"metrics", json::array()}};
+  const auto units = units_of(model);
   for (const auto& v : sorted(model)) {
     const auto known = [](double x) { return std::isfinite(x) ? json(x) : json(); };
     out["metrics"].push_back({{"metric", v.metric},
-                              {"unit", unit_of(model, v.metric)},
+                              {"unit", unit_of(units, v.metric)},
                               {"verdict", v.verdict},
                               {"value", known(v.value)},
                               {"baseline", known(v.baseline)},

@@ -46,18 +46,23 @@ std::string merge_name(const json& merge) {
 std::string night_name(const std::optional<store::Night>& night, store::Sequence sequence) {
   if (!night) return fmt::format("night {}", sequence);
   return fmt::format("night {} ({}, {})", sequence, to_rfc3339(night->started),
-                     night->target ? night->target->label : "no target");
+                     !night->target                 ? "no target"
+                     : night->target->label.empty() ? night->target->commit.substr(0, 12)
+                                                    : night->target->label);
 }
 
-void fallen(const TripModel& model, Page& page) {
+// A metric's name; in a site a link to its page.
+Html metric_name(const std::string& metric, const SiteLinks* links) {
+  return links == nullptr ? html(metric) : link(links->metric + slug(metric) + ".html", metric);
+}
+
+void fallen(const TripModel& model, const SiteLinks* links, Page& page) {
   Table table("What fell, in the first night of the evidence", {"metric", "kind", "before", "after", "change"},
               {false, false, true, true, true});
   for (const auto& trip : model.group.trips) {
-    const auto series = std::find_if(model.series.begin(), model.series.end(),
-                                     [&](const auto& s) { return s.info.name == trip.metric; });
-    const auto unit = series != model.series.end() ? series->info.unit : "";
-    const auto scaled = scale_for(trip.baseline, unit);
-    table.row({html(trip.metric),
+    const auto unit = model.units.find(trip.metric);
+    const auto scaled = scale_for(trip.baseline, unit != model.units.end() ? unit->second : "");
+    table.row({metric_name(trip.metric, links),
                html(trip.kind),
                html(number(trip.baseline * scaled.factor) + " " + scaled.unit),
                html(number(trip.level * scaled.factor) + " " + scaled.unit),
@@ -66,7 +71,7 @@ void fallen(const TripModel& model, Page& page) {
   page.raw(table.str());
 }
 
-void story(const TripModel& model, Page& page) {
+void story(const TripModel& model, const SiteLinks* links, Page& page) {
   const auto& g = model.group;
   page.heading("What happened");
   page.definitions(
@@ -75,7 +80,11 @@ void story(const TripModel& model, Page& page) {
        {"tripped", night_name(model.trip_night, g.tripped)},
        {"machine", g.machine},
        {"state", g.open ? "open: red until two good nights or until it is accepted with a reason" : "closed"}});
-  fallen(model, page);
+  fallen(model, links, page);
+  if (model.series.size() < g.trips.size()) {
+    page.paragraph(
+        html(fmt::format("The {} strongest of {} metrics as pictures:", model.series.size(), g.trips.size())));
+  }
   for (const auto& s : model.series) {
     page.raw(series_chart({s.info.name, s.info.unit, s.info.better, s.points, model.min_change, g.first, g.tripped}));
   }
@@ -187,6 +196,10 @@ std::string steps_table(const TripModel& model, const json& answer) {
 
 void bisect_section(const TripModel& model, const json& answer, Page& page) {
   page.heading("Which merge did it");
+  if (answer.empty() && !model.group.open) {
+    page.paragraph(html("It was not bisected while it was open."));
+    return;
+  }
   if (answer.empty()) {
     page.paragraph(
         html(fmt::format("Not bisected yet. `nightgate bisect --trip {}` starts it; the next night does so by itself.",
@@ -205,7 +218,24 @@ void bisect_section(const TripModel& model, const json& answer, Page& page) {
 
 }  // namespace
 
-std::string lead_of(const TripModel& model) {
+namespace {
+// How it ended; empty while it is open.
+std::string end_of(const TripModel& model) {
+  if (model.group.open) return "";
+  const auto any = [&](store::TripState state) {
+    return std::any_of(model.group.trips.begin(), model.group.trips.end(),
+                       [&](const auto& t) { return t.state == state; });
+  };
+  if (any(store::TripState::accepted)) return " Closed: accepted with a reason.";
+  return any(store::TripState::recovered) ? " Closed: it has recovered." : " Closed: withdrawn by a later judgement.";
+}
+std::string open_lead_of(const TripModel& model);
+}  // namespace
+
+std::string lead_of(const TripModel& model) { return open_lead_of(model) + end_of(model); }
+
+namespace {
+std::string open_lead_of(const TripModel& model) {
   const auto& trips = model.group.trips;
   if (trips.empty()) return "This trip has no metrics.";
   auto lead = fmt::format("{} {} {}", trips.front().metric, trips.front().change < 0 ? "got worse by" : "changed by",
@@ -221,20 +251,32 @@ std::string lead_of(const TripModel& model) {
   if (outcome == "range") return lead + "; the culprit is one of a few merges that can't be told apart.";
   if (outcome == "not_reproduced")
     return lead + "; it could not be reproduced: the machine or its environment changed, not the code.";
-  return lead + "; the culprit is not known yet.";
+  return lead + (model.group.open ? "; the culprit is not known yet." : "; the culprit was not looked for.");
 }
+}  // namespace
 
-std::string trip_page(const TripModel& model) {
+std::string trip_page(const TripModel& model, const SiteLinks* links) {
   const auto answer = answer_of(model);
   Page page(fmt::format("{}: trip {}", model.project, model.group.id), lead_of(model),
             model.group.open ? "bad" : "good");
-  story(model, page);
+  if (links != nullptr) {
+    page.site(links->root)
+        .links({{"Overview", links->root + "index.html"},
+                {"Metrics of " + model.group.machine, links->metric + "../metrics.html"},
+                {fmt::format("Night {} (trip)", model.group.tripped),
+                 fmt::format("{}{}.html", links->night, model.group.tripped)},
+                {"Ledger", links->root + "ledger.html"}});
+  }
+  story(model, links, page);
   bisect_section(model, answer, page);
   page.heading("How sure is this");
   std::string sure =
-      "One bad night is noise; this tripped on the second. Both ends were measured again before the search, every "
-      "round measured good end, bad end and "
-      "three merges between them back to back, and the named merge was started afresh against its own parent.";
+      answer.empty()
+          ? "One bad night is noise; this tripped on the second."
+          : "One bad night is noise; this tripped on the second. Both ends were measured again before the search, "
+            "every "
+            "round measured good end, bad end and "
+            "three merges between them back to back, and the named merge was started afresh against its own parent.";
   if (!answer.empty()) {
     sure += fmt::format(" {} measurements; the allowed error was {}.", answer.value("measurements", std::size_t{0}),
                         probability(number_of(answer, "error")));

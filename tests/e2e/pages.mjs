@@ -1,0 +1,58 @@
+// Opens pages in a headless browser and says what is wrong with them: node pages.mjs JOB.json, the answer on stdout.
+// Job: {"modules": DIR, "browser": PATH, "profile": DIR, "shots": DIR or "", "pages": [{"name":..,"file":..,"texts":[..]}],
+//       "widths": [..], "schemes": [..]}
+// Answer: a list of {"page", "width", "scheme", "faults": [..]}.
+import fs from 'node:fs';
+import path from 'node:path';
+import {createRequire} from 'node:module';
+import {pathToFileURL} from 'node:url';
+
+const job = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
+const load = createRequire(path.join(job.modules, 'x.js'));
+const puppeteer = load('puppeteer-core');
+const axe = fs.readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
+
+// Runs in the page: sideways scrolling, hostile names that became markup, texts that must be seen as they are.
+function look(texts) {
+  const faults = [], root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) faults.push(`scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
+  if (window.hostile) faults.push('a name was run as a script');
+  if (document.querySelector('script:not([src]),img,iframe,object,embed,[onerror],[onload]')) faults.push('markup that is not ours');
+  for (const text of texts) if (!root.textContent.includes(text)) faults.push(`not shown as text: ${text.slice(0, 60)}`);
+  for (const a of document.querySelectorAll('a[href]')) if (/^[a-z]+:/i.test(a.getAttribute('href'))) faults.push(`a link off the pages: ${a.getAttribute('href')}`);
+  return faults;
+}
+
+async function check(page, wanted, width, scheme) {
+  const faults = [], url = pathToFileURL(wanted.file).href;
+  const told = message => faults.push(`console: ${message.text()}`);
+  const failed = error => faults.push(`error: ${error.message}`);
+  const asked = request => {
+    if (!request.url().startsWith('file://') && !request.url().startsWith('data:')) faults.push(`request: ${request.url()}`);
+  };
+  const lost = request => faults.push(`request failed: ${request.url()}`);
+  page.on('console', told).on('pageerror', failed).on('request', asked).on('requestfailed', lost);
+  await page.setViewport({width, height: 900});
+  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+  await page.goto(url, {waitUntil: 'load'});
+  faults.push(...await page.evaluate(look, wanted.texts ?? []));
+  if (job.shots) await page.screenshot({path: path.join(job.shots, `${wanted.name}-${width}-${scheme}.png`), fullPage: true});
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations'], preload: false}));
+  for (const v of found.violations) faults.push(`axe ${v.id}: ${v.help}; ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')}`);
+  page.off('console', told).off('pageerror', failed).off('request', asked).off('requestfailed', lost);
+  return {page: wanted.name, width, scheme, faults};
+}
+
+const browser = await puppeteer.launch({executablePath: job.browser, headless: true, userDataDir: job.profile, args: [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--hide-scrollbars', '--force-device-scale-factor=1']});
+try {
+  const page = await browser.newPage(), answers = [];
+  for (const wanted of job.pages) {
+    for (const width of job.widths) for (const scheme of job.schemes) answers.push(await check(page, wanted, width, scheme));
+  }
+  console.log(JSON.stringify(answers));
+} finally {
+  await browser.close();
+}
