@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -117,17 +118,39 @@ Result<Config> load(const fs::path& file) {
   return parse(*text, fs::absolute(file).parent_path(), file.filename().string());
 }
 
+namespace {
+
+// What systemd's LoadCredential= left: under the variable's own name, or as credentials are named (GITHUB_TOKEN ->
+// github-token). Empty when there is none, or only the blank that stands in a unit for "not given".
+std::string from_credentials(const std::string& variable) {
+  const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
+  if (directory == nullptr || *directory != '/') return {};
+  std::string lower = variable;
+  for (char& c : lower) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& name : {variable, lower}) {
+    auto text = read_file(fs::path(directory) / name, 64U << 10U);
+    if (!text) continue;
+    while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back())) != 0) text->pop_back();
+    if (!text->empty()) return *std::move(text);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::string> secret_from_environment(std::string_view variable) {
   const std::string name(variable);
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr || *value == '\0') {
+  const char* given = std::getenv(name.c_str());
+  std::string value = given != nullptr ? given : "";
+  if (value.empty()) value = from_credentials(name);
+  if (value.empty()) {
     return fail(Code::denied,
                 fmt::format("the environment variable {} is not set, and the config says that a secret is "
-                            "in it; set it (systemd: in the unit's EnvironmentFile)",
+                            "in it; set it (systemd: LoadCredential= of that name, in lower case with '-')",
                             name));
   }
   log::hide(value);
-  return std::string(value);
+  return value;
 }
 
 }  // namespace nightgate::config

@@ -11,6 +11,7 @@
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
+#include "gate/base/notify.hpp"
 
 namespace nightgate::cli {
 void print(std::string_view text) {
@@ -61,17 +62,21 @@ void LiveProgress::clear() {
 }
 
 void LiveProgress::step(std::string_view what) {
-  if (quiet_) return;
   what_ = what;
-  if (!terminal_) return;
+  notify::status(what_);
+  if (quiet_ || !terminal_) return;
   std::fprintf(stderr, "\r\x1b[K%s", clean(what_).c_str());
   shown_ = true;
 }
 
 void LiveProgress::rate(double value, std::chrono::seconds left) {
+  const auto line = fmt::format("{}: {}, {} s left", clean(what_), figure(value), left.count());
+  if (const auto now = std::chrono::steady_clock::now(); now - told_ >= std::chrono::seconds(1)) {
+    notify::status(line);
+    told_ = now;
+  }
   if (quiet_ || !terminal_) return;
-  std::fprintf(stderr, "\r\x1b[K%s: %s, %lld s left", clean(what_).c_str(), figure(value).c_str(),
-               static_cast<long long>(left.count()));
+  std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
   shown_ = true;
 }
 

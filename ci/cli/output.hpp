@@ -1,6 +1,7 @@
 // How the verbs speak: one JSON document on stdout with --json, text otherwise; errors on stderr.
 #pragma once
 
+#include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ std::string clean(std::string_view text);
 bool stdout_is_terminal();
 bool colour_wanted();  // a terminal, and NO_COLOR is not set
 
-// Live lines while measuring: one that changes on a terminal, plain ones in a pipe or journal.
+// Live lines while measuring: one that changes on a terminal, plain ones in a pipe or journal; systemd's status too.
 class LiveProgress final : public measure::Progress {
  public:
   explicit LiveProgress(bool quiet);
@@ -42,6 +43,7 @@ class LiveProgress final : public measure::Progress {
  private:
   bool terminal_, quiet_, shown_ = false;
   std::string what_;
+  std::chrono::steady_clock::time_point told_;  // when systemd was last told a rate
 };
 
 }  // namespace nightgate::cli

@@ -10,6 +10,7 @@
 #include "ci/cli/pages.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
+#include "gate/base/notify.hpp"
 #include "gate/nightly.hpp"
 #include "store/spool.hpp"
 
@@ -102,10 +103,12 @@ Result<int> verb_nightly(const Options& options) {
       store.get(), system_clock(),      bisecting,     telling,         [] { return stop_requested(); }};
   NG_TRY(const auto outcome, nightly::run(parts, {options.force, options.attempt_of}));
   bench.progress->clear();
+  const auto text = night_text(outcome);
+  notify::status(text.substr(0, text.find('\n')));
   if (options.json) {
     print_json(options, night_json(outcome));
   } else {
-    print(night_text(outcome));
+    print(text);
   }
   return outcome.exit_code();
 }

@@ -173,6 +173,8 @@ fs::path default_state_directory() {
   if (auto given = environment("STATE_DIRECTORY"); !given.empty()) return given.substr(0, given.find(':'));
   if (auto xdg = environment("XDG_STATE_HOME"); !xdg.empty() && xdg.front() == '/') return fs::path(xdg) / "nightgate";
   if (::geteuid() == 0) return "/var/lib/nightgate";
+  // The package's user types `nightgate status` and sees what its unit's nights left in STATE_DIRECTORY.
+  if (home_directory() == "/var/lib/nightgate") return "/var/lib/nightgate";
   return home_directory() / ".local/state/nightgate";
 }
 

@@ -89,7 +89,7 @@ class Defer {
 };
 
 // Where state lives unless configured: $STATE_DIRECTORY, else $XDG_STATE_HOME/nightgate, else ~/.local/state/nightgate;
-// for root /var/lib/nightgate.
+// for root, and for a user whose home that is, /var/lib/nightgate.
 [[nodiscard]] fs::path default_state_directory();
 
 // Lower-case hex SHA-256 of `data`.

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <vector>
+
+#include "gate/base/notify.hpp"
 
 namespace nightgate::log {
 namespace {
@@ -23,7 +24,7 @@ Secrets& secrets() {
 }
 
 bool in_journal() {
-  static const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
+  static const bool journal = notify::stderr_is_journal();
   return journal;
 }
 

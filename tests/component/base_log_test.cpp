@@ -1,5 +1,6 @@
 // The log writes to stderr, so each of these runs in a child whose stderr is a file.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,13 +50,26 @@ TEST_CASE("lines above the level are dropped", "[base]") {
         }) == "yes\nyes\n");
 }
 
-TEST_CASE("under systemd each line carries its priority", "[base]") {
-  CHECK(stderr_of([] {
-          ::setenv("JOURNAL_STREAM", "8:1", 1);
-          log::error("e");
-          log::warning("w");
-          log::info("i");
-        }) == "<3>e\n<4>w\n<6>i\n");
+TEST_CASE("in the journal each line carries its priority, elsewhere none does", "[base]") {
+  const auto names = [](int fd, const char* device, ino_t off) {
+    struct stat info {};
+    ::fstat(fd, &info);
+    const auto own = std::to_string(info.st_dev);
+    ::setenv("JOURNAL_STREAM", ((*device == '\0' ? own : device) + (":" + std::to_string(info.st_ino + off))).c_str(),
+             1);
+  };
+  const auto speak = [] {
+    log::error("e");
+    log::warning("w");
+    log::info("i");
+  };
+  CHECK(stderr_of([&] { names(STDERR_FILENO, "", 0), speak(); }) == "<3>e\n<4>w\n<6>i\n");
+  // The variable is inherited by everything a unit starts, also by what writes into a file.
+  CHECK(stderr_of([&] { names(STDERR_FILENO, "", 1), speak(); }) == "e\nw\ni\n");
+  CHECK(stderr_of([&] { names(STDERR_FILENO, "0", 0), speak(); }) == "e\nw\ni\n");
+  for (const char* odd : {"", "8", "8:", "8:1x", ":", "-1:-1"}) {
+    CHECK(stderr_of([&] { ::setenv("JOURNAL_STREAM", odd, 1), speak(); }) == "e\nw\ni\n");
+  }
 }
 
 TEST_CASE("a registered secret appears in no line", "[base]") {

@@ -1,4 +1,6 @@
 #include "config/config.hpp"
+
+#include "gate/base/files.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace nightgate;
@@ -253,4 +255,21 @@ TEST_CASE("secrets come from the environment", "[config]") {
   setenv("NG_TEST_SECRET", "s3cret-value", 1);
   CHECK(*secret_from_environment("NG_TEST_SECRET") == "s3cret-value");
   unsetenv("NG_TEST_SECRET");
+}
+
+TEST_CASE("a secret that is not in the environment is a credential of systemd", "[config]") {
+  const auto dir = TempDir::make("ng-credentials").value();
+  setenv("CREDENTIALS_DIRECTORY", dir.path().c_str(), 1);
+  unsetenv("NG_TEST_SECRET");
+  CHECK_FALSE(secret_from_environment("NG_TEST_SECRET"));
+  REQUIRE(write_file(dir.path() / "ng-test-secret", " \n"));  // what the units say for "not given"
+  CHECK_FALSE(secret_from_environment("NG_TEST_SECRET"));
+  REQUIRE(write_file(dir.path() / "ng-test-secret", "lower-case\n"));
+  CHECK(*secret_from_environment("NG_TEST_SECRET") == "lower-case");
+  REQUIRE(write_file(dir.path() / "NG_TEST_SECRET", "own-name"));
+  CHECK(*secret_from_environment("NG_TEST_SECRET") == "own-name");
+  setenv("NG_TEST_SECRET", "variable", 1);
+  CHECK(*secret_from_environment("NG_TEST_SECRET") == "variable");
+  unsetenv("NG_TEST_SECRET");
+  unsetenv("CREDENTIALS_DIRECTORY");
 }
