@@ -6,6 +6,7 @@
 #include "ci/cli/context.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/process.hpp"
+#include "gate/measure/quiet.hpp"
 #include "gate/targets/engine.hpp"
 
 namespace nightgate::cli {
@@ -17,13 +18,15 @@ struct Finding {
   std::string what;
   bool ok = true;
   std::string said;
-  int exit_code = 0;  // of a failed one
+  int exit_code = 0;    // of a failed one
+  bool advice = false;  // ready without it, and quieter with it
 };
 
 Finding good(std::string what, std::string said) { return {std::move(what), true, std::move(said), 0}; }
 Finding bad(std::string what, const Error& error) {
   return {std::move(what), false, error.text(), exit_code(error.code)};
 }
+std::string_view mark(const Finding& f) { return !f.ok ? "NO" : f.advice ? "hint" : "ok"; }
 
 Finding check_engine(const config::Config& config) {
   if (config.engine.empty()) return good("engine", "none configured: targets run as plain processes");
@@ -103,6 +106,18 @@ void check_machine(const config::Config& config, std::vector<Finding>& out) {
                                   machine->broker_cpus, machine->load_cpus, machine->shared ? " (shared)" : "")));
 }
 
+// What would make the machine quieter: never a reason not to measure.
+void check_quietness(const config::Config& config, std::vector<Finding>& out) {
+  const auto topology = measure::read_topology();
+  if (!topology) return;  // said by check_machine
+  const auto usable = measure::restrict_to(*topology, measure::own_affinity());
+  const auto placement = measure::place(usable, config.machine, config.deployments.front());
+  if (!placement) return;
+  for (auto& found : measure::look_at_quietness(*topology, *placement)) {
+    out.push_back({std::move(found.what), true, std::move(found.said), 0, !found.done});
+  }
+}
+
 }  // namespace
 
 Result<int> verb_check(const Options& options) {
@@ -118,6 +133,7 @@ Result<int> verb_check(const Options& options) {
     findings.push_back(check_engine(*config));
     check_targets(*config, findings);
     check_machine(*config, findings);
+    check_quietness(*config, findings);
     findings.push_back(check_store(*config));
   }
   int code = 0;
@@ -126,8 +142,8 @@ Result<int> verb_check(const Options& options) {
   for (const auto& f : findings) {
     // Wrong configuration (2) is said before what can't be measured (3): the order of the table in design.md.
     if (!f.ok && (code == 0 || f.exit_code == 2)) code = f.exit_code;
-    document["checks"].push_back({{"what", f.what}, {"ok", f.ok}, {"said", f.said}});
-    text += clean(fmt::format("{:<4} {:<11} {}", f.ok ? "ok" : "NO", f.what, f.said)) + "\n";
+    document["checks"].push_back({{"what", f.what}, {"ok", f.ok}, {"advice", f.advice}, {"said", f.said}});
+    text += clean(fmt::format("{:<4} {:<11} {}", mark(f), f.what, f.said)) + "\n";
   }
   document["ready"] = code == 0;
   if (options.json) {
