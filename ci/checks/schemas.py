@@ -62,7 +62,8 @@ def main(path):
     results = Results(path)
     for schema in sorted(SCHEMAS.glob("*.json")):
         check(results, schema.name, lambda schema=schema: check_schema(schema))
-    for ready in sorted((ROOT / "config").rglob("*.json")):
+    examples = list((ROOT / "ci" / "packaging" / "examples").glob("*.json"))
+    for ready in sorted(list((ROOT / "config").rglob("*.json")) + examples):
         if SCHEMAS not in ready.parents:
             check(results, ready.name, lambda ready=ready: check_config(ready))
 

@@ -29,7 +29,8 @@ struct Options {
 
   // publish, watch
   std::string fail_on = "no-verdict", comment_when = "on-change", head_sha, by = "09:00", comment_key = "gate";
-  int exit_of = -1;  // exit code of the command whose document is published; -1: not told
+  std::string failed_unit;  // of systemd, whose OnFailure= calls
+  int exit_of = -1;         // exit code of the command whose document is published; -1: not told
   bool from_artifact = false;
 
   // simulate
@@ -50,6 +51,24 @@ struct Parsed {
   int exit_code = 0;
 };
 Parsed parse(int argc, char** argv);
+
+// The command line as it is, for completions and the manual page: they are made from this and can't fall behind.
+struct OptionHelp {
+  std::vector<std::string> names;    // "--json"; empty: a positional, called `value`
+  std::string value;                 // "TEXT", "FLOAT in [0.1 - 1440]"; empty: a flag
+  std::vector<std::string> choices;  // where only these are allowed
+  std::string help;
+  bool required = false;
+};
+struct VerbHelp {
+  std::string name, does, footer;
+  std::vector<OptionHelp> options;
+};
+struct ProgramHelp {
+  VerbHelp program;
+  std::vector<VerbHelp> verbs;
+};
+[[nodiscard]] ProgramHelp describe();
 
 // A verb: returns the exit code, or an error that run() turns into one.
 using Verb = Result<int> (*)(const Options&);
@@ -80,5 +99,7 @@ Result<int> verb_report(const Options&);
 Result<int> verb_ledger(const Options&);
 Result<int> verb_publish(const Options&);
 Result<int> verb_watch(const Options&);
+// Hidden: the text of a shell's completion, or the manual page, for packages.
+Result<int> verb_completion(const Options&);
 
 }  // namespace nightgate::cli

@@ -30,7 +30,7 @@ class Builder {
     sub->add_flag("--json", o_.json, "one JSON document on stdout, nothing else there");
     sub->add_flag("--quiet", o_.quiet, "no progress on stderr, warnings and errors only");
     sub->footer(std::string("Example:\n  ") + example);
-    sub->callback([this, name] { o_.verb = name; });
+    sub->callback([&options = o_, name] { options.verb = name; });  // outlives this Builder
     return sub;
   }
 
@@ -201,6 +201,8 @@ class Builder {
              "nightgate watch --by 09:00");
     watch->add_option("--by", o_.by, "hour of the day in UTC (default 09:00)");
     watch->add_option("--machine", o_.machine, "another machine's nights");
+    watch->add_option("--failed-unit", o_.failed_unit,
+                      "tell now that this unit of systemd failed, unless there is a night with a verdict since");
 
     auto* publish = verb("publish", "say a result in a workflow: summary, outputs, annotations, comment, exit code",
                          "nightgate publish result.json --exit-code 1 --fail-on regression", false);
@@ -218,33 +220,86 @@ class Builder {
     publish->add_flag("--from-artifact", o_.from_artifact,
                       "the result comes from another workflow's artifact: only the comment is made");
     publish->add_option("--head-sha", o_.head_sha, "with --from-artifact: head of the pull request it is about");
+
+    auto* completion = verb("completion", "print the completion of a shell, or the manual page",
+                            "nightgate completion bash > /etc/bash_completion.d/nightgate", false);
+    completion->add_option("what", o_.action, "bash, zsh, fish or man")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish", "man"}));
+    completion->group("");  // not in the list of verbs
   }
 
   CLI::App& app_;
   Options& o_;
 };
 
+// One line of help, without CLI11's own layout (which differs between its versions).
+OptionHelp describe(const CLI::Option& option) {
+  OptionHelp out;
+  for (const auto& name : option.get_lnames()) out.names.push_back("--" + name);
+  for (const auto& name : option.get_snames()) out.names.insert(out.names.begin(), "-" + name);
+  out.help = option.get_description();
+  out.required = option.get_required();
+  if (out.names.empty()) out.value = option.get_name();
+  if (option.get_items_expected_max() == 0) return out;  // a flag
+  const std::string type = option.get_type_name();
+  if (out.value.empty()) out.value = type.substr(0, type.find(':'));
+  const auto open = type.find('{');
+  const auto close = type.find('}');
+  for (auto at = open; at != std::string::npos && at < close;) {
+    const auto end = std::min(type.find(',', at + 1), close);
+    out.choices.push_back(type.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return out;
+}
+
+VerbHelp describe(const CLI::App& app) {
+  VerbHelp out{app.get_name(), app.get_description(), app.get_footer(), {}};
+  for (const auto* option : app.get_options({})) out.options.push_back(describe(*option));
+  return out;
+}
+
 void suggest_verb(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
-  for (const auto* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  for (const auto* sub : app.get_subcommands({})) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
   std::string hint;
   for (const auto& name : near_matches(argv[1], names)) hint += (hint.empty() ? "" : ", ") + name;
   if (!hint.empty()) std::fprintf(stderr, "did you mean: %s?\n", hint.c_str());
 }
 
-}  // namespace
-
-Parsed parse(int argc, char** argv) {
-  Parsed parsed;
-  CLI::App app{"nightgate: a performance-regression gate for servers", "nightgate"};
+void set_up(CLI::App& app, Options& options) {
+  app.name("nightgate");
+  app.description("nightgate: a performance-regression gate for servers");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("nightgate ") + NIGHTGATE_VERSION);
   app.footer(
       "Exit codes: 0 nothing red, 1 confirmed regression, 2 wrong usage or config, 3 could not measure,\n"
       "4 no verdict, 5 internal error. Each verb has --help with an example.");
-  Builder(app, parsed.options).build();
+  Builder(app, options).build();
+}
+
+}  // namespace
+
+ProgramHelp describe() {
+  CLI::App app;
+  Options options;
+  set_up(app, options);
+  ProgramHelp out{describe(app), {}};
+  for (const auto* sub : app.get_subcommands({})) {
+    if (!sub->get_group().empty()) out.verbs.push_back(describe(*sub));
+  }
+  return out;
+}
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  CLI::App app;
+  set_up(app, parsed.options);
   parsed.options.command_line.assign(argv + 1, argv + argc);
   try {
     app.parse(argc, argv);

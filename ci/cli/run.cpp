@@ -7,16 +7,19 @@
 #include "ci/cli/cli.hpp"
 #include "ci/cli/output.hpp"
 #include "gate/base/log.hpp"
+#include "gate/base/notify.hpp"
 
 namespace nightgate::cli {
 namespace {
 
 constexpr VerbEntry verbs[] = {
-    {"init", verb_init},         {"check", verb_check},     {"status", verb_status},   {"measure", verb_measure},
-    {"nightly", verb_nightly},   {"compare", verb_compare}, {"bisect", verb_bisect},   {"history", verb_history},
-    {"replay", verb_replay},     {"accept", verb_accept},   {"void", verb_void},       {"undo", verb_undo},
-    {"simulate", verb_simulate}, {"import", verb_import},   {"export", verb_export},   {"store", verb_store},
-    {"report", verb_report},     {"ledger", verb_ledger},   {"publish", verb_publish}, {"watch", verb_watch},
+    {"init", verb_init},         {"check", verb_check},     {"status", verb_status},
+    {"measure", verb_measure},   {"nightly", verb_nightly}, {"compare", verb_compare},
+    {"bisect", verb_bisect},     {"history", verb_history}, {"replay", verb_replay},
+    {"accept", verb_accept},     {"void", verb_void},       {"undo", verb_undo},
+    {"simulate", verb_simulate}, {"import", verb_import},   {"export", verb_export},
+    {"store", verb_store},       {"report", verb_report},   {"ledger", verb_ledger},
+    {"publish", verb_publish},   {"watch", verb_watch},     {"completion", verb_completion},
 };
 
 Result<int> dispatch(const Options& options) {
@@ -30,6 +33,7 @@ Result<int> dispatch(const Options& options) {
 
 int run(int argc, char** argv) {
   try {
+    notify::take_socket();
     auto parsed = parse(argc, argv);
     if (!parsed.go) return parsed.exit_code;
     if (parsed.options.quiet) log::set_level(log::Level::warning);

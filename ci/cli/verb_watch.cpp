@@ -2,6 +2,7 @@
 // by the stated hour: one alarm a night, not one per metric.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
@@ -38,6 +39,23 @@ struct Finding {
   std::string sentence;  // what there was, or what there was not
 };
 
+// What systemd says about the unit whose OnFailure= started us (from 251 on it tells more than the name).
+std::string failure_of(const std::string& unit) {
+  std::string out = unit + " failed";
+  const char* result = std::getenv("MONITOR_SERVICE_RESULT");
+  const char* status = std::getenv("MONITOR_EXIT_STATUS");
+  if (result != nullptr && *result != '\0')
+    out += fmt::format(" ({}{}{})", result, status ? " " : "", status ? status : "");
+  return out;
+}
+
+// nightgate-nightly@shop.service -> /etc/nightgate/shop/nightgate.json, as the units have it.
+std::string config_of_unit(const std::string& unit) {
+  const auto at = unit.find('@');
+  const auto instance = at == std::string::npos ? "" : unit.substr(at + 1, unit.rfind('.') - at - 1);
+  return (fs::path("/etc/nightgate") / instance / "nightgate.json").string();
+}
+
 // A night counts when it has a verdict, or when there was nothing new to measure and the nightly said so.
 Result<Finding> look(store::Store& store, const config::Config& config, const std::string& machine, Instant since) {
   NG_TRY(const auto sign, store.notification(config.project, "night", sign_key(machine)));
@@ -68,17 +86,18 @@ Result<Finding> look(store::Store& store, const config::Config& config, const st
 
 // GitHub's issue and a message, once for each night that is missing.
 Status alarm(store::Store& store, const config::Config& config, const github::Channels& channels,
-             const std::string& machine, Instant hour, const std::string& sentence, bool missing) {
+             const std::string& machine, Instant hour, const Finding& found) {
+  const bool missing = !found.there;
   const auto now = system_clock().now();
   const auto key = "watch-" + machine;
   NG_TRY(const auto before, store.notification(config.project, "issue", key));
   const bool was_open = before && before->body.find("\"open\"") != std::string::npos;
   if (missing || was_open) {
     const auto text = fmt::format("{}: no night with a verdict on {}", config.project, machine);
-    const auto said = clean(sentence);
+    const auto said = clean(found.sentence);
     const auto markdown = fmt::format(
-        "By {} UTC there was no night with a verdict.\n\n    {}\n\nIs the machine up, does "
-        "its timer run, what does `nightgate status` say?\n",
+        "There is no night with a verdict for {}.\n\n    {}\n\nIs the machine up, does its timer run, what does "
+        "`nightgate status` say, and `journalctl -u nightgate-nightly`?\n",
         to_rfc3339(hour), said);
     NG_CHECK(github::put_issue(store, channels, config.project, key, text, missing ? markdown : "Nights are back.\n",
                                missing ? "" : "Back: " + said + ".\n", missing, now));
@@ -87,8 +106,8 @@ Status alarm(store::Store& store, const config::Config& config, const github::Ch
   if (missing) {
     NG_CHECK(github::put_message(store, channels,
                                  {config.project, machine, fmt::format("no-night-{}-{}", machine, night), "no_night",
-                                  fmt::format("{}: no night with a verdict on {} by {}: {}", config.project, machine,
-                                              to_rfc3339(hour), clean(sentence)),
+                                  fmt::format("{}: no night with a verdict on {} for {}: {}", config.project, machine,
+                                              to_rfc3339(hour), clean(found.sentence)),
                                   ""},
                                  now));
   }
@@ -114,11 +133,17 @@ Status alarm_without_store(const config::Config& config, const github::Channels&
 
 }  // namespace
 
-Result<int> verb_watch(const Options& options) {
+Result<int> verb_watch(const Options& given) {
+  Options options = given;
+  if (!options.failed_unit.empty() && options.config == Options().config) {
+    options.config = config_of_unit(options.failed_unit);
+  }
   NG_TRY(const auto by, minutes_of(options.by));
   NG_TRY(const auto config, load_config(options));
   const auto machine = machine_name(options, config);
-  const auto hour = due(system_clock().now(), by);
+  auto hour = due(system_clock().now(), by);
+  // A night that failed is told at once, as the alarm of the hour that comes: then it is not told again.
+  if (!options.failed_unit.empty()) hour += day;
   std::vector<std::string> trouble;
   const auto channels = github::channels_from(config.report, trouble);
   for (const auto& text : trouble) log::warning(text);
@@ -129,8 +154,10 @@ Result<int> verb_watch(const Options& options) {
     }
     return tl::unexpected<Error>(std::move(store).error());
   }
-  NG_TRY(const auto found, look(**store, config, machine, hour - day));
-  NG_CHECK(alarm(**store, config, channels, machine, hour, found.sentence, !found.there));
+  NG_TRY(auto found, look(**store, config, machine, hour - day));
+  if (!found.there && !options.failed_unit.empty())
+    found.sentence = failure_of(options.failed_unit) + "; " + found.sentence;
+  NG_CHECK(alarm(**store, config, channels, machine, hour, found));
   if (options.json) {
     print_json(options, {{"machine", machine},
                          {"by", to_rfc3339(hour)},
