@@ -126,9 +126,10 @@ judge::Rules rules_of(const config::Config& config) {
 }
 
 std::string explanation_json(const judge::MetricVerdict& verdict, const judge::Rules& rules) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : judge::explain(verdict, rules)) out[name] = value;
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // Pairs in a list: the database keeps no order of an object's keys, and they are in reading order.
+  auto out = nlohmann::json::array();
+  for (const auto& [name, value] : judge::explain(verdict, rules)) out.push_back({{"name", name}, {"value", value}});
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config::Config& config,

@@ -154,6 +154,21 @@ Result<View> view_of(store::Store& store, const config::Config& config, const st
   return view;
 }
 
+// The numbers as they were stored with the verdict, in reading order; nights judged by an early version kept an object.
+Result<std::vector<std::pair<std::string, std::string>>> explanation(const std::string& text) {
+  NG_TRY(const auto stored, parse_json(text.empty() ? "[]" : text));
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto word = [](const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
+  for (const auto& [key, value] : stored.items()) {
+    if (stored.is_object()) {
+      out.emplace_back(key, word(value));
+    } else if (value.is_object() && value.contains("name") && value.contains("value")) {
+      out.emplace_back(word(value["name"]), word(value["value"]));
+    }
+  }
+  return out;
+}
+
 Result<int> explain(const Options& options, store::Store& store, const config::Config& config,
                     const std::string& machine) {
   store::Sequence night = 0;
@@ -173,8 +188,10 @@ Result<int> explain(const Options& options, store::Store& store, const config::C
   if (row == verdicts.end())
     return fail(Code::usage,
                 fmt::format("night {} of machine {} has no verdict about {}", night, machine, options.positional[0]));
-  NG_TRY(const auto numbers, parse_json(row->explanation.empty() ? "{}" : row->explanation));
+  NG_TRY(const auto explained, explanation(row->explanation));
   if (options.json) {
+    json numbers = json::object();
+    for (const auto& [name, value] : explained) numbers[name] = value;
     print_json(options, {{"metric", row->metric},
                          {"night", night},
                          {"verdict", row->verdict},
@@ -188,8 +205,7 @@ Result<int> explain(const Options& options, store::Store& store, const config::C
   print(clean(fmt::format("{}, night {}: {}{}", row->metric, night, row->verdict,
                           row->reason.empty() ? "" : ": " + row->reason)) +
         "\n");
-  for (const auto& [name, value] : numbers.items())
-    print(clean(fmt::format("  {:<40} {}", name, value.is_string() ? value.get<std::string>() : value.dump())) + "\n");
+  for (const auto& [name, value] : explained) print(clean(fmt::format("  {:<46} {}", name, value)) + "\n");
   return 0;
 }
 

@@ -28,10 +28,16 @@ std::string percent(double log_size) {
   return worded(x, [x](char* out, std::size_t size) { std::snprintf(out, size, "%.2f %%", x); });
 }
 
+// A log size (> 0 is worse) as the change that everybody sees: s x (value / reference - 1), negative is worse.
+std::string as_change(double log_size, Better better) {
+  if (std::isinf(log_size) || std::isnan(log_size)) return share(log_size);
+  return share(better == Better::higher ? std::expm1(-log_size) : -std::expm1(log_size));
+}
+
 std::string line_name(const EvidenceLine& line, bool first, const Rules& rules) {
   const int count = first ? rules.trip_after : line.count;
   const int nights = first ? rules.trip_after : line.nights;
-  return std::to_string(count) + " of " + std::to_string(nights) + " nights beyond";
+  return "trips when " + std::to_string(count) + " of " + std::to_string(nights) + " nights are at or below";
 }
 }  // namespace
 
@@ -103,10 +109,10 @@ std::vector<std::pair<std::string, std::string>> explain(const MetricVerdict& v,
   std::vector<std::pair<std::string, std::string>> lines;
   const auto add = [&](std::string key, std::string text) { lines.emplace_back(std::move(key), std::move(text)); };
   add("verdict", std::string(name(v.verdict)));
-  add("state after", std::string(name(v.state)));
   if (!v.reason.empty()) add("why", v.reason);
   add("value", figure(v.value));
   if (v.nights_left > 0) add("nights until judged", std::to_string(v.nights_left));
+  add("state after", std::string(name(v.state)));
   const Numbers& n = v.numbers;
   if (n.lines == 0) return lines;
   add("expected on tonight's machine", figure(v.baseline));
@@ -114,20 +120,22 @@ std::vector<std::pair<std::string, std::string>> explain(const MetricVerdict& v,
   add("accepted nights behind the baseline", std::to_string(n.baseline_nights));
   add("tonight's machine slower by", percent(n.machine));
   if (n.class_offset != 0) add("usual difference of this machine class", percent(n.class_offset));
-  add("worse than the baseline by", percent(n.residual));
   add("noise of one night (sigma)", percent(n.sigma));
-  add("residuals behind it", std::to_string(n.residuals));
-  add("bad nights cluster: noise counted times", times(n.inflation));
+  add("nights behind the noise", std::to_string(n.residuals));
+  if (n.inflation != 1) add("bad nights cluster: noise counted times", times(n.inflation));
   if (n.flap > 0) add("jumps and comes back: at least", percent(n.flap));
   for (int i = 0; i < n.lines; ++i) {
     const auto at = static_cast<std::size_t>(i);
+    const bool active = std::isfinite(n.threshold[at]);
     add(line_name(rules.expert.lines[at], i == 0, rules),
-        percent(n.threshold[at]) + " (" + std::to_string(n.beyond[at]) + " so far)");
+        as_change(n.threshold[at], n.better) + (active ? "; so far " + std::to_string(n.beyond[at]) : ""));
   }
-  add("pinned baseline worse than the rolling one by", std::isnan(n.pinned) ? "none" : percent(n.pinned - n.baseline));
-  add("creep trips beyond the pinned baseline by", percent(n.pinned_threshold));
+  if (!std::isnan(n.pinned)) {
+    add("pinned baseline", figure(std::exp(n.better == Better::higher ? -n.pinned : n.pinned)));
+    add("creep trips when the pinned baseline is left by", as_change(n.pinned_threshold, n.better));
+  }
   if (v.trip) {
-    add("trip", std::string(name(v.trip->kind)) + ", " + share(v.trip->change));
+    add("trip", std::string(name(v.trip->kind)) + ", " + share(v.trip->change) + " over the nights that tripped it");
   }
   return lines;
 }

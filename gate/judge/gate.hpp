@@ -113,6 +113,7 @@ struct ExpertRules {
   double gain_lost_share = 0.3;   // of the gain, that may be missing from the way back to the old level
   double unfit_threshold = 0.25;  // a series that needs more than this (log) is set aside
   int unfit_residuals = 20;       // not said before that many are known
+  double luck_share = 3;          // worse by more than this times min_change is never called good, however noisy
   int modes_memory = 120;         // nights in which a series is watched for alternating between two levels
   int modes_nights = 20;          // needed to tell
   int modes_switches = 4;         // between the two; a change and its repair are two
@@ -182,6 +183,7 @@ struct Trip {
 // The numbers behind a verdict. Log figures; NaN or 0 where they don't apply.
 struct Numbers {
   static constexpr std::size_t max_lines = 6;
+  Better better = Better::higher;
   double residual = 0;  // log(value) - machine - baseline; > 0 is worse
   double machine = 0;   // log of tonight's machine against its usual self; > 0 is slower
   double class_offset = 0;

@@ -83,6 +83,7 @@ class Night {
   void remember_digest();
   void add_missing();
   void add_silent(std::string_view metric, std::string reason, const Series* series);
+  void not_good_by_luck(MetricVerdict& out) const;
   void close_verdict(const Series& series, MetricVerdict& out);
   bool measured_before(const Series& series) const;
   void group_trips();
@@ -173,7 +174,11 @@ static MachineVote middle_of(std::vector<MachineVote>& members) {
 MachineEstimate Night::vote(bool settled_only) {
   std::vector<MachineVote> votes;
   votes.reserve(work_.size());
-  std::map<std::string_view, std::vector<MachineVote>> grouped;
+  std::map<std::pair<std::string_view, bool>, std::vector<MachineVote>> grouped;
+  const auto add = [&](std::size_t i, const MachineVote& said) {
+    const std::string& group = input_.readings[i].group;
+    group.empty() ? votes.push_back(said) : grouped[{group, work_[i].controlled}].push_back(said);
+  };
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const Work& work = work_[i];
     if (work.series == Impl::none || !work.refused.empty() || work.restart) continue;
@@ -181,19 +186,13 @@ MachineEstimate Night::vote(bool settled_only) {
     if (!has_baseline(s)) continue;
     const double sigma = noise_of(s, rules_);
     if (work.controlled) {
-      votes.push_back({work.control, 0, false, sigma});  // a control has no change of the code in it
+      add(i, {work.control, 0, false, sigma});  // a control has no change of the code in it
       continue;
     }
     if (settled_only && !class_.settled(s)) continue;
     const double y = work.y - class_.offset(s);
     const bool has_fast = !std::isnan(s.last_x);
-    const MachineVote said{y - s.level.window.median(), has_fast ? y - s.last_x : 0, has_fast, sigma};
-    const std::string& group = input_.readings[i].group;
-    if (group.empty()) {
-      votes.push_back(said);
-    } else {
-      grouped[group].push_back(said);
-    }
+    add(i, {y - s.level.window.median(), has_fast ? y - s.last_x : 0, has_fast, sigma});
   }
   for (auto& [group, members] : grouped) votes.push_back(middle_of(members));
   return estimate_machine(votes, rules_);
@@ -205,7 +204,10 @@ void Night::estimate() {
     class_.begin(all.estimated && !all.ambiguous);
   }
   out_.machine = vote(!class_.anchored());
-  if (!out_.machine.ambiguous) return;
+  // Where every series has its control nothing depends on this estimate.
+  const bool needed = std::ranges::any_of(
+      work_, [](const Work& work) { return work.series != Impl::none && work.refused.empty() && !work.controlled; });
+  if (!out_.machine.ambiguous || !needed) return;
   out_.environment_suspect = true;
   out_.reason =
       "tonight's series moved apart in groups: a different machine and a change of the code can't be told apart; "
@@ -301,8 +303,21 @@ void Night::judge_reading(std::size_t i) {
       out.verdict = Verdict::new_level;
       out.reason = work.why_restart;
     }
+    not_good_by_luck(out);
   }
   if (work.series != Impl::none) close_verdict(state_.series[work.series], out);
+}
+
+// A series that nobody can judge yet (young, and wild) lets nearly everything pass: that is no "good".
+void Night::not_good_by_luck(MetricVerdict& out) const {
+  const Numbers& n = out.numbers;
+  if (out.verdict != Verdict::good || n.lines == 0) return;
+  if (!(n.residual > std::log1p(rules_.expert.luck_share * rules_.min_change))) return;
+  out.verdict = Verdict::no_verdict;
+  out.reason =
+      "far from its baseline, but its nights differ so much that this says nothing yet; more nights or repeats, "
+      "a control, or a CPU-per-request metric would help";
+  out_.any_open_question = true;
 }
 
 // What is true after any verdict.
@@ -363,7 +378,7 @@ void Night::group_trips() {
   std::vector<Member> trips;
   for (const MetricVerdict& v : out_.metrics) {
     if (v.verdict != Verdict::trip) continue;
-    trips.push_back({&v, std::abs(std::log1p(v.trip->change)) / std::max(v.numbers.sigma, 1e-9)});
+    trips.push_back({&v, std::abs(std::log(v.trip->level / v.trip->baseline)) / std::max(v.numbers.sigma, 1e-9)});
   }
   std::stable_sort(trips.begin(), trips.end(),
                    [](const Member& a, const Member& b) { return a.strength > b.strength; });

@@ -254,6 +254,7 @@ void follow_suspicion(Series& s) {
 
 void fill_numbers(const Series& s, const Tonight& t, MetricVerdict& out) {
   Numbers& n = out.numbers;
+  n.better = s.better;
   n.residual = t.d;
   n.baseline = t.baseline + s.reference;
   n.pinned = s.level.pinned + s.reference;

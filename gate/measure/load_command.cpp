@@ -31,7 +31,8 @@ class CommandRunner : public Load {
     command.environment[std::string(run_variable)] = deployment.record().uuid();
     command.directory = directory_;
     command.cpus = cpus;
-    NG_TRY(const auto watched, run_watched(command, deployment.directory(), load_.timeout_seconds, tick));
+    NG_TRY(const auto watched,
+           run_watched(command, deployment.directory(), WatchLimits{load_.timeout_seconds, never}, tick));
     return result_of(command.argv.front(), watched);
   }
 

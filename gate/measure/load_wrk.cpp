@@ -27,7 +27,9 @@ class WrkRunner : public Load {
     if (broker == nullptr) return fail(Code::usage, "wrk needs a broker, and the deployment has none");
     NG_TRY(const auto script, script_file(deployment, must_count(purpose)));
     NG_TRY(const auto path, deployment.names().expand(load_.path));
-    const auto whole_seconds = std::max(1.0, std::ceil(seconds));  // wrk takes no fractions
+    // wrk takes no fractions of a second, but an interrupted wrk prints what it has, with the time that it took.
+    const auto whole_seconds = std::max(1.0, std::ceil(seconds));
+    const bool fraction = seconds < whole_seconds;
     Command command;
     command.argv = {"wrk",
                     "-t",
@@ -44,7 +46,8 @@ class WrkRunner : public Load {
     command.environment[std::string(run_variable)] = deployment.record().uuid();
     if (!load_.script.empty()) command.directory = load_.script.parent_path();
     command.cpus = cpus;
-    NG_TRY(const auto watched, run_watched(command, deployment.directory(), whole_seconds + extra_seconds, tick));
+    const WatchLimits limits{whole_seconds + extra_seconds, fraction ? seconds : never};
+    NG_TRY(const auto watched, run_watched(command, deployment.directory(), limits, tick));
     return result_of(watched);
   }
 

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 
 namespace nightgate::measure {
 namespace {
@@ -13,11 +15,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 constexpr int tick_milliseconds = 250;
 
-// Until the process ends, but at most one tick.
-void wait_a_tick(const Fd& pidfd) {
+// Until the process ends, but at most one tick, or `seconds` where that is sooner.
+void wait_a_tick(const Fd& pidfd, double seconds) {
   pollfd source{pidfd.get(), POLLIN, 0};
   // Without pidfds (old kernels, sandboxes) poll only sleeps, so it must be short.
-  ::poll(&source, pidfd ? 1 : 0, pidfd ? tick_milliseconds : 20);
+  const int most = pidfd ? tick_milliseconds : 20;
+  ::poll(&source, pidfd ? 1 : 0, std::clamp(static_cast<int>(seconds * 1000) + 1, 1, most));
 }
 
 double since(SteadyClock::time_point begin) {
@@ -26,7 +29,7 @@ double since(SteadyClock::time_point begin) {
 
 }  // namespace
 
-Result<Watched> run_watched(const Command& command, const fs::path& directory, double deadline_seconds,
+Result<Watched> run_watched(const Command& command, const fs::path& directory, const WatchLimits& limits,
                             const Tick& tick) {
   const auto out_file = directory / "load.out";
   const auto log_file = directory / "load.log";
@@ -36,20 +39,25 @@ Result<Watched> run_watched(const Command& command, const fs::path& directory, d
   const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0)));
   const auto begin = SteadyClock::now();
   double next_tick = 0;
+  double interrupt_at = limits.interrupt_seconds;
   while (child.running()) {
-    wait_a_tick(pidfd);
+    wait_a_tick(pidfd, interrupt_at - since(begin));
     const double seconds = since(begin);
+    if (seconds >= interrupt_at) {
+      ::kill(child.pid(), SIGINT);
+      interrupt_at = never;
+    }
     if (seconds < next_tick) continue;
     next_tick = seconds + 0.2;
     if (auto fine = tick(seconds, 0); !fine) {
       child.stop(std::chrono::milliseconds(500));
       return tl::unexpected<Error>(std::move(fine).error());
     }
-    if (seconds <= deadline_seconds) continue;
+    if (seconds <= limits.deadline_seconds) continue;
     child.stop(std::chrono::milliseconds(500));
     return fail(Code::measure, fmt::format("{} did not end within {} s; the broker may hang, or the time allowed is "
                                            "too short{}",
-                                           command.argv.front(), deadline_seconds, log_note(tail_of(log_file))));
+                                           command.argv.front(), limits.deadline_seconds, log_note(tail_of(log_file))));
   }
   Watched out;
   out.seconds = since(begin);

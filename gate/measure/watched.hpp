@@ -16,9 +16,16 @@ struct Watched {
   double seconds = 0;
 };
 
+inline constexpr double never = 1e9;  // seconds
+
+struct WatchLimits {
+  double deadline_seconds = never;   // past it the program has failed
+  double interrupt_seconds = never;  // after it the program is asked once, by SIGINT, to end and print its result
+};
+
 // Runs to the end. `tick` is called about four times a second; its error, or the deadline, ends the whole group
 // (Code::measure). Streams go to files in `directory`.
-[[nodiscard]] Result<Watched> run_watched(const Command& command, const fs::path& directory, double deadline_seconds,
+[[nodiscard]] Result<Watched> run_watched(const Command& command, const fs::path& directory, const WatchLimits& limits,
                                           const Tick& tick);
 
 }  // namespace nightgate::measure

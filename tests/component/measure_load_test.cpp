@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "gate/measure/machine.hpp"
+#include "gate/measure/watched.hpp"
 #include "tests/component/measure_support.hpp"
 #include "tests/support/catch.hpp"
 
@@ -89,6 +90,23 @@ TEST_CASE("fewer connections than threads is handled", "[measure]") {
   const auto measured = bench.measure();
   INFO(why(measured));
   CHECK(measured);
+}
+
+TEST_CASE("a part of a second is what wrk runs, not the whole one", "[measure]") {
+  Bench bench;
+  wrk(bench).seconds = 0.4;
+  const auto measured = bench.measure();
+  INFO(why(measured));
+  REQUIRE(measured);
+  CHECK(measured->value("rate").value_or(0) > 0);
+
+  // An interrupted program is not killed: what it says then is its result.
+  Command patient;
+  patient.argv = {"bash", "-c", "trap 'echo early; exit 0' INT; echo begun; sleep 20 & wait; echo late"};
+  const auto tick = [](double, double) -> Status { return {}; };
+  const auto watched = run_watched(patient, bench.directory.path(), WatchLimits{30, 0.5}, tick);
+  REQUIRE(watched);
+  CHECK(watched->out == "begun\nearly\n");
 }
 
 TEST_CASE("a script with an error is no measurement", "[measure]") {

@@ -171,6 +171,7 @@ class Night(ProjectCase):
         explained = self.program("history", OPS, "--explain", "7").out
         for word in ("baseline", "noise", "machine"):
             self.assertIn(word, explained)
+        self.assertLess(explained.index("  value"), explained.index("  change"))  # in reading order
         self.program("history", "default.work.op", code=2)
         series = self.program("history", OPS, "--json").json()
         self.assertEqual(len(series["metrics"][0]["nights"]), 7)

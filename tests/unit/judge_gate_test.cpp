@@ -253,6 +253,49 @@ TEST_CASE("explain names the numbers that caused a verdict", "[judge]") {
   };
   CHECK(has("verdict"));
   CHECK(has("noise of one night (sigma)"));
-  CHECK(has("2 of 2 nights beyond"));
+  CHECK(has("trips when 2 of 2 nights are at or below"));
   CHECK(has("tonight's machine slower by"));
+}
+
+TEST_CASE("explain says thresholds as changes: negative is worse, whichever way is better", "[judge]") {
+  Feed feed;
+  feed.better = GENERATE(Better::higher, Better::lower);
+  feed.quiet(30);
+  const double bad = feed.better == Better::higher ? 800 : 1250;
+  const auto lines = explain(feed.value(bad), feed.rules);
+  int thresholds = 0;
+  std::size_t value_at = 0, change_at = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& [key, text] = lines[i];
+    if (key == "value") value_at = i;
+    if (key == "change") {
+      change_at = i;
+      CHECK(text[0] == '-');
+    }
+    if (key.find("at or below") == std::string::npos || text == "not active yet") continue;
+    ++thresholds;
+    CHECK(text[0] == '-');
+  }
+  CHECK(thresholds > 0);
+  CHECK(value_at < change_at);
+}
+
+TEST_CASE("a night far below the level of a young and wild series is never good by luck", "[judge]") {
+  Feed feed;
+  for (const double wild : {600.0, 1300.0, 620.0, 1250.0, 900.0, 1000.0, 1100.0, 700.0}) feed.value(wild);
+  const MetricVerdict half = feed.value(480);
+  REQUIRE(half.numbers.threshold[0] > half.numbers.residual);  // what noise allows here
+  CHECK(half.verdict == Verdict::no_verdict);
+  CHECK(half.reason.find("control") != std::string::npos);
+  CHECK(feed.value(1000).verdict == Verdict::good);
+}
+
+TEST_CASE("a figure that more than doubled has a strength like any other", "[judge]") {
+  Feed feed;
+  feed.better = Better::lower;
+  for (int i = 0; i < 30; ++i) feed.night({{"a", 100 * std::exp(wobble(i))}, {"b", 100 * std::exp(wobble(i + 500))}});
+  feed.night({{"a", 140}, {"b", 300}});
+  const NightVerdict night = feed.night({{"a", 140}, {"b", 300}});
+  REQUIRE(night.groups.size() == 1);
+  CHECK(night.groups[0].metrics == std::vector<std::string>{"b", "a"});
 }

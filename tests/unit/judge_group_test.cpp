@@ -29,3 +29,24 @@ TEST_CASE("the figures of one load are one witness: a slower version of a one-sc
   REQUIRE(second.groups.size() == 1);
   CHECK(second.groups.at(0).metrics.size() == 5);
 }
+
+TEST_CASE("a night in which every series has its control is judged, however the machine moved", "[judge]") {
+  Rules rules;
+  rules.min_gap_hours = 0;
+  constexpr int metrics = 8;
+  const auto night = [](std::int64_t number, double apart) {
+    NightInput input;
+    input.night = {number, number * 86400000000};
+    for (int i = 0; i < metrics; ++i) {
+      const double machine = (1 + 0.002 * static_cast<double>((number + i) % 3)) * (i % 2 == 0 ? apart : 1 / apart);
+      input.readings.push_back(
+          {"m" + std::to_string(i), Better::higher, "d", 1000 * machine, {{"c", 900 * machine}}, ""});
+    }
+    return input;
+  };
+  GateState state;
+  for (int i = 1; i <= 14; ++i) step(state, night(i, 1), rules);
+  const auto torn = step(state, night(15, 1.5), rules);
+  CHECK_FALSE(torn.environment_suspect);
+  for (const auto& m : torn.metrics) CHECK(m.verdict == Verdict::good);
+}
