@@ -172,6 +172,26 @@ Status check_targets(const Config& config, const std::string& root) {
   return {};
 }
 
+// Old names may be of anything that was; the new one must be measured now, and be the newest.
+Status check_alias(const Config& config, const std::string& old_name, const std::string& new_name,
+                   const std::string& path) {
+  if (config.aliases.contains(new_name)) {
+    return fail(Code::usage,
+                fmt::format("{}: found \"{}\", which is an old name itself; name the one that is measured now", path,
+                            new_name));
+  }
+  const auto dot = new_name.find('.');
+  const auto second = dot == std::string::npos ? dot : new_name.find('.', dot + 1);
+  const auto scenario = second == std::string::npos ? "" : new_name.substr(dot + 1, second - dot - 1);
+  const bool known = std::ranges::any_of(config.scenarios, [&](const Scenario& s) { return s.name == scenario; }) &&
+                     config.find_deployment(new_name.substr(0, dot)) != nullptr;
+  if (known && second + 1 < new_name.size()) return {};
+  return fail(Code::usage,
+              fmt::format("{}: found \"{}\" as the new name of \"{}\", expected deployment.scenario.metric "
+                          "of a deployment and a scenario of this config",
+                          path, new_name, old_name));
+}
+
 }  // namespace
 
 Status check_references(const Config& config, const std::string& root) {
@@ -181,6 +201,9 @@ Status check_references(const Config& config, const std::string& root) {
   }
   for (const Scenario& scenario : config.scenarios) {
     NG_CHECK(check_scenario(config, scenario, root + ".scenarios." + scenario.name));
+  }
+  for (const auto& [old_name, new_name] : config.aliases) {
+    NG_CHECK(check_alias(config, old_name, new_name, root + ".aliases." + old_name));
   }
   return {};
 }

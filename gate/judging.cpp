@@ -15,12 +15,16 @@ tl::unexpected<Error> unreadable(Error error) {
   return with_context(std::move(error), "reading the history that tonight is judged against");
 }
 
-void rename(judge::NightInput& input, const std::map<std::string, std::string>& aliases) {
-  const auto rename_one = [&](std::string& metric) {
-    if (const auto alias = aliases.find(metric); alias != aliases.end()) metric = alias->second;
-  };
-  for (auto& reading : input.readings) rename_one(reading.metric);
-  for (auto& missing : input.missing) rename_one(missing.metric);
+using Aliases = std::map<std::string, std::string>;
+
+const std::string& today(const std::string& metric, const Aliases& aliases) {
+  const auto alias = aliases.find(metric);
+  return alias == aliases.end() ? metric : alias->second;
+}
+
+void rename(judge::NightInput& input, const Aliases& aliases) {
+  for (auto& reading : input.readings) reading.metric = today(reading.metric, aliases);
+  for (auto& missing : input.missing) missing.metric = today(missing.metric, aliases);
 }
 
 // deployment.scenario.metric: the figures of one deployment under one scenario are one witness of the machine.
@@ -88,10 +92,11 @@ store::Judgement to_row(const judge::NightVerdict& night, const std::string& run
   return row;
 }
 
-void apply(const std::vector<store::Decision>& decisions, store::Sequence night, judge::GateState& state) {
+void apply(const std::vector<store::Decision>& decisions, store::Sequence night, const Aliases& aliases,
+           judge::GateState& state) {
   for (const auto& decision : decisions) {
     if (decision.undone || decision.night != night) continue;
-    if (decision.kind == store::DecisionKind::accept) state.accept(decision.metric);
+    if (decision.kind == store::DecisionKind::accept) state.accept(today(decision.metric, aliases));
     if (decision.kind == store::DecisionKind::pin) state.pin();
   }
 }
@@ -141,13 +146,17 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
   auto decisions = store.decisions(config.project, machine);
   if (!decisions) return unreadable(std::move(decisions).error());
 
+  for (const auto& [old_name, new_name] : config.aliases) {
+    NG_CHECK(store.rename_trips(config.project, old_name, new_name));
+  }
+
   const auto rules = rules_of(config);
   std::vector<JudgedNight> out;
   for (auto& [run, input] : *inputs) {
     rename(input, config.aliases);
     group(input);
     JudgedNight judged{judge::step(state, input, rules), {}, {}};
-    apply(*decisions, input.night.sequence, state);
+    apply(*decisions, input.night.sequence, config.aliases, state);
     store::Night key;
     key.project = config.project;
     key.machine = machine;

@@ -257,7 +257,7 @@ TEST_CASE("old images of ours are removed beyond the limit, others never", "[tar
     names.push_back("ng-cache-test:" + std::to_string(i));
     must(test::build_image(names.back(), {}, "cache" + std::to_string(i)));
   }
-  ImageCache cache(files.path() / "images.json", 1e-6, *engine);
+  ImageCache cache(files.path() / "images.json", 1e-6, 8, *engine);
   must(cache.used(names[0], must(engine->image(names[0])), false));
   for (int i = 1; i < 10; ++i)
     must(cache.used(names[static_cast<std::size_t>(i)], must(engine->image(names[static_cast<std::size_t>(i)])), true));

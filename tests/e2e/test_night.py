@@ -165,6 +165,22 @@ class Night(ProjectCase):
         self.program("void", str(suspect["night"]), "--reason", "a backup ran")
         self.assertEqual(self.night(10)["verdict"], "suspect")  # the first bad one that counts
 
+    def test_a_renamed_metric_takes_its_open_trip_along(self):
+        project = self.project([GOOD] * 8 + [SLOW] * 2 + [GOOD] * 2)
+        self.warm_up(8)
+        self.night(9)
+        self.night(10, code=1)
+        project.config["scenarios"] = {"job": project.config["scenarios"]["work"]}
+        project.config["aliases"] = {OPS: "default.job.ops", LAG: "default.job.lag"}
+        project.write_config()
+        self.night(11, code=1)
+        self.assertEqual(self.program("status", "--json", code=1).json()["red"][0]["metrics"][0]["metric"],
+                         "default.job.ops")
+        repaired = self.night(12)
+        self.assertEqual(repaired["open_trips"], [])
+        series = self.program("history", "default.job.ops", "--json").json()
+        self.assertEqual(len(series["metrics"][0]["nights"]), 12)
+
     def test_history_explains(self):
         self.project([GOOD] * 8)
         self.warm_up(7)

@@ -273,3 +273,14 @@ TEST_CASE("a secret that is not in the environment is a credential of systemd", 
   unsetenv("NG_TEST_SECRET");
   unsetenv("CREDENTIALS_DIRECTORY");
 }
+
+TEST_CASE("an alias leads to a metric that this config measures, in one step", "[config]") {
+  const auto with = [](const std::string& aliases) { return command_config(R"(, "aliases": {)" + aliases + "}"); };
+  CHECK(good(with(R"("default.old.t": "default.s.t")")).aliases.at("default.old.t") == "default.s.t");
+  for (const char* wrong :
+       {R"("a": "default.s")", R"("a": "default.s.")", R"("a": "default.other.t")", R"("a": "t")",
+        R"("default.s.t": "default.s.t")", R"("default.s.a": "default.s.b", "default.s.b": "default.s.t")"}) {
+    INFO(wrong);
+    CHECK(contains(bad(with(wrong)), "aliases."));
+  }
+}
