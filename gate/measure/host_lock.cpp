@@ -8,12 +8,19 @@
 namespace nightgate::measure {
 namespace {
 
+bool everybody_writes(const fs::path& path, mode_t kind) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind && (info.st_mode & S_IWOTH) != 0;
+}
+
 // A place that every user of the host shares, so that all meet at the same file: chosen by who may write there in
-// general, not by whether we may. The file stays for ever; only the lock on it comes and goes.
+// general, not by whether we may. The file stays for ever; only the lock on it comes and goes. Where /run/lock is
+// root's alone (Debian 13) the package's tmpfiles.d makes the file at boot.
 fs::path lock_file() {
+  const fs::path made_at_boot = "/run/lock/nightgate.lock";
+  if (everybody_writes(made_at_boot, S_IFREG)) return made_at_boot;
   for (const char* directory : {"/run/lock", "/tmp"}) {
-    struct stat info {};
-    if (::stat(directory, &info) == 0 && (info.st_mode & S_IWOTH) != 0) return fs::path(directory) / "nightgate.lock";
+    if (everybody_writes(directory, S_IFDIR)) return fs::path(directory) / "nightgate.lock";
   }
   return fs::temp_directory_path() / "nightgate.lock";
 }

@@ -29,6 +29,7 @@ for unit in docker.socket podman.socket systemd-sysctl.service systemd-modules-l
   ln -sfn /dev/null "$root/etc/systemd/system/$unit"
 done
 : > "$root/etc/fstab"
+[ -s "$root/etc/machine-id" ] || tr -d - < /proc/sys/kernel/random/uuid > "$root/etc/machine-id"
 mount -t proc proc "$root/proc"
 mount --bind -o ro "$root/proc/sys" "$root/proc/sys" && mount -o remount,bind,ro "$root/proc/sys"
 mount -t sysfs -o ro sysfs "$root/sys"

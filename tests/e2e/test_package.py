@@ -1,7 +1,7 @@
 """The .deb, installed on a machine of its own: what is in it, install, check, upgrade, remove, purge; completions and manual page.
 
-The machine stands over the root of the one that tests; with NIGHTGATE_TEST_ROOT over that directory, and the package there
-already named by NIGHTGATE_TEST_DEB (ci/soak package makes both: a fresh Debian 12, the package of the release build)."""
+The machine stands over the root of the one that tests, and the package is of build/dev. `ci/soak package` names others:
+NIGHTGATE_TEST_ROOT, a fresh Debian 12, and NIGHTGATE_TEST_BUILD, the release build."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ import machine
 import support
 from project import Project
 
-BUILD = support.ROOT / "build" / "dev"
+BUILD = Path(os.environ.get("NIGHTGATE_TEST_BUILD") or support.ROOT / "build" / "dev")
 
 
 def make_package(directory, version):
