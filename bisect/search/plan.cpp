@@ -241,7 +241,8 @@ Plan confirm(const State& state) {
   const double sure = second.of(lead);
   const bool fresh = enough_fresh(state, lead) && fresh_log_ratio(state, lead) >= std::log((1 - error) / error);
   if (fresh && sure >= 1 - error) return named(lead, sure);
-  if (settled(state, lead)) {
+  // However clear it looks, nobody is named without fresh starts.
+  if (enough_fresh(state, lead) && settled(state, lead)) {
     if (fresh && sure >= enough_if_settled) return named(lead, sure);
     if (const auto wide = widened(state, second, lead, 1 - error)) return named(*wide, second.of(*wide));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "bisect/session/prefetch.hpp"
@@ -266,47 +267,88 @@ class Session {
     return std::chrono::duration<double, std::ratio<60>>(span).count() / static_cast<double>(outcome_.steps.size() - 1);
   }
 
-  // The trip group's other metrics: parent, culprit, culprit, parent; those of the same load were measured all along.
+  using Sides = std::array<std::vector<measure::Measurement>, 2>;  // of the culprit's parent, of the culprit
+
+  // The trip group's other metrics on both sides of the culprit. Those of the searched load were measured all along;
+  // for another load parent, culprit, culprit and parent are measured now.
   Status check_others() {
     if (plan_.trip == 0) return {};
     NG_TRY(const auto group, parts_.store.trip(parts_.config.project, plan_.trip));
     if (!group) return {};
+    std::vector<std::string> others;
     for (const auto& trip : group->trips) {
-      if (trip.metric == plan_.full_metric || time_is_up()) continue;
-      NG_TRY(auto checked, check_other(trip.metric));
-      outcome_.also.push_back(std::move(checked));
+      if (trip.metric != plan_.full_metric) others.push_back(trip.metric);
+    }
+    for (const auto& deployment : parts_.config.deployments) {
+      for (const auto& scenario : parts_.config.scenarios) {
+        const auto prefix = records::full_name(deployment.name, scenario.name, "");
+        const auto is_here = [&](const std::string& metric) { return metric.starts_with(prefix); };
+        if (std::ranges::none_of(others, is_here)) continue;
+        const bool searched = &deployment == deployment_ && &scenario == scenario_;
+        if (!searched && time_is_up()) continue;
+        std::string failure;
+        NG_TRY(const auto sides, searched ? measured_sides() : measure_sides(deployment, scenario, failure));
+        for (const auto& metric : others) {
+          if (is_here(metric))
+            outcome_.also.push_back(check_other(metric, metric.substr(prefix.size()), sides, failure));
+        }
+        std::erase_if(others, is_here);
+      }
+    }
+    for (const auto& metric : others) {
+      if (!time_is_up()) outcome_.also.push_back({metric, 0, false, "the config no longer has its scenario"});
     }
     outcome_.stopped_because.clear();  // the bisect itself has its answer
     return {};
   }
 
-  Result<AlsoChecked> check_other(const std::string& metric) {
-    AlsoChecked out{metric, 0, false, {}};
-    for (const auto& deployment : parts_.config.deployments) {
-      for (const auto& scenario : parts_.config.scenarios) {
-        const auto prefix = records::full_name(deployment.name, scenario.name, "");
-        if (metric.rfind(prefix, 0) != 0) continue;
-        const auto culprit = static_cast<std::size_t>(outcome_.answer.culprit);
-        double logs[2] = {0, 0};
-        bool higher = true;
-        for (const std::size_t side : {0U, 1U, 1U, 0U}) {
-          auto got = parts_.measurer.measure(*plan_.points[culprit - 1 + side].target, deployment, scenario, 0);
-          const auto value = got ? got->value(metric.substr(prefix.size())) : std::nullopt;
-          if (!value || !(*value > 0)) {
-            out.failure = !got ? got.error().text() : got->no_verdict.empty() ? "no usable value" : got->no_verdict;
-            return out;
-          }
-          if (const auto info = got->metrics.find(metric.substr(prefix.size())); info != got->metrics.end()) {
-            higher = info->second.better == config::Better::higher;
-          }
-          logs[side] += std::log(*value) / 2;
-        }
-        out.change = (higher ? 1 : -1) * std::expm1(logs[1] - logs[0]);
-        out.moved = out.change <= -parts_.config.gate.min_change;
-        return out;
-      }
+  Result<Sides> measured_sides() {
+    NG_TRY(const auto rows, parts_.store.measurements(plan_.run));
+    Sides out;
+    for (const auto& row : rows) {
+      const int side = row.arm - (outcome_.answer.culprit - 1);
+      if (row.role != store::Role::probe || side < 0 || side > 1 || !row.no_verdict.empty()) continue;
+      if (row.deployment != deployment_->name || row.scenario != scenario_->name) continue;
+      out[static_cast<std::size_t>(side)].push_back(records::from_row(row));
     }
-    out.failure = "the config no longer has its scenario";
+    return out;
+  }
+
+  Result<Sides> measure_sides(const config::Deployment& deployment, const config::Scenario& scenario,
+                              std::string& failure) {
+    Sides out;
+    parts_.observer.other_load(deployment.name + "." + scenario.name);
+    const auto culprit = static_cast<std::size_t>(outcome_.answer.culprit);
+    for (const std::size_t side : {0U, 1U, 1U, 0U}) {
+      auto got = parts_.measurer.measure(*plan_.points[culprit - 1 + side].target, deployment, scenario, 0);
+      if (!got && got.error().code != Code::measure) return tl::unexpected<Error>(std::move(got).error());
+      failure = !got ? got.error().text() : got->no_verdict;
+      if (!failure.empty()) return out;
+      out[side].push_back(std::move(*got));
+    }
+    return out;
+  }
+
+  AlsoChecked check_other(const std::string& metric, const std::string& short_name, const Sides& sides,
+                          const std::string& failure) const {
+    AlsoChecked out{metric, 0, false, failure};
+    std::array<double, 2> middle{};
+    bool higher = true;
+    for (std::size_t side = 0; side < sides.size() && out.failure.empty(); ++side) {
+      std::vector<double> logs;
+      for (const auto& measurement : sides[side]) {
+        if (const auto value = measurement.value(short_name); value && *value > 0) logs.push_back(std::log(*value));
+        if (const auto info = measurement.metrics.find(short_name); info != measurement.metrics.end()) {
+          higher = info->second.better == config::Better::higher;
+        }
+      }
+      if (logs.empty()) out.failure = "no usable value";
+      std::ranges::sort(logs);
+      middle[side] = logs.empty() ? 0 : (logs[(logs.size() - 1) / 2] + logs[logs.size() / 2]) / 2;
+    }
+    if (!out.failure.empty()) return out;
+    out.change = (higher ? 1 : -1) * std::expm1(middle[1] - middle[0]);
+    out.moved = out.change <= -parts_.config.gate.min_change;
     return out;
   }
 

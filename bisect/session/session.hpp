@@ -83,6 +83,7 @@ class Observer {
   virtual void block(const search::NextBlock&) {}
   virtual void measured(const Plan&, const store::BisectStep&) {}
   virtual void progress(const Plan&, const search::Progress&, double /*minutes_left*/) {}
+  virtual void other_load(const std::string& /*load*/) {}  // of the trip: measured on both sides of the culprit now
 };
 
 struct Parts {  // all borrowed

@@ -12,6 +12,7 @@ class BisectWatch final : public session::Observer {
   void block(const search::NextBlock& block) override;
   void measured(const session::Plan& plan, const store::BisectStep& step) override;
   void progress(const session::Plan& plan, const search::Progress& progress, double minutes_left) override;
+  void other_load(const std::string& load) override;
 
  private:
   bool quiet_;

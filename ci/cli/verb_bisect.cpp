@@ -84,6 +84,11 @@ void BisectWatch::measured(const session::Plan& plan, const store::BisectStep& s
   log::info(fmt::format("  merge {:>3} {}: {}", step.seen.point, who(point), value));
 }
 
+void BisectWatch::other_load(const std::string& load) {
+  if (!quiet_)
+    log::info(fmt::format("the trip's other metrics: {} before the culprit, with it, with it, before it", load));
+}
+
 void BisectWatch::progress(const session::Plan& plan, const search::Progress& p, double minutes_left) {
   if (quiet_ || p.measurements == 0) return;
   const auto leading = static_cast<std::size_t>(std::clamp(p.leading, 0, plan.problem.merges));

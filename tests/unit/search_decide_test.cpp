@@ -50,6 +50,16 @@ TEST_CASE("the culprit is named wherever it is, with fresh runs on both sides", 
   CHECK(end.answer.measurements == static_cast<int>(log.size()));
 }
 
+TEST_CASE("however clear it looks, nobody is named without fresh runs on both sides", "[search]") {
+  const int culprit = GENERATE(1, 7, 13);
+  std::vector<Observation> log;
+  const Decision end = drive(problem_of(13), broker(culprit, 0.4, 0.01), log);
+  REQUIRE(end.answer.outcome == Outcome::culprit);
+  CHECK(end.answer.culprit == culprit);
+  CHECK(fresh_runs(log, culprit, culprit - 1) >= 2);
+  CHECK(fresh_runs(log, culprit, culprit) >= 2);
+}
+
 TEST_CASE("no shift between the ends is said so, and not searched for", "[search]") {
   std::vector<Observation> log;
   const Decision end = drive(problem_of(64), broker(65), log);
