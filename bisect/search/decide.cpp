@@ -25,13 +25,44 @@ std::vector<NextBlock> remaining(std::vector<NextBlock> blocks, const State& now
   return blocks;
 }
 
+// Do the measurements want more noise than the grid has? Said by most of the posterior in the cells with the most.
+bool too_quiet(const State& state) {
+  constexpr double most = 0.8;
+  if (!state.belief || state.blocks.empty()) return false;
+  double highest = 0, there = 0;
+  for (const Theta& theta : state.grid) highest = std::max(highest, theta.fast_sd);
+  for (std::size_t t = 0; t < state.grid.size(); ++t)
+    if (state.grid[t].fast_sd >= highest) there += state.belief->theta()[t];
+  return there > most;
+}
+
+}  // namespace
+
+Engine::Scale& Engine::scale(std::size_t doublings) {
+  while (scales_.size() <= doublings) {
+    Problem scaled = problem_;
+    scaled.noise = std::ldexp(problem_.noise, static_cast<int>(scales_.size()));
+    scales_.push_back(std::make_unique<Scale>(scaled));
+  }
+  return *scales_[doublings];
+}
+
+// The state after the blocks below this number, at the smallest noise that explains them.
+State Engine::state_before(const std::vector<Observation>& sorted, int block) {
+  constexpr std::size_t most_doublings = 5;
+  for (std::size_t doublings = 0;; ++doublings) {
+    Scale& at = scale(doublings);
+    State state = make_state(at.problem, sorted, block, at.cache);
+    const bool last = doublings == most_doublings || at.problem.shift < 0.01 * at.problem.noise;
+    if (last || !too_quiet(state)) return state;
+  }
+}
+
 // The rest of the last block that was begun. Its plan follows from the blocks before it, so nothing but observations is
 // kept.
-std::vector<NextBlock> unfinished(const Problem& problem, const std::vector<Observation>& sorted, const State& now,
-                                  EvidenceCache& cache) {
-  if (sorted.empty() || now.measurements >= problem.max_measurements || !now.layout->ends_usable) return {};
-  const State then = make_state(problem, sorted, sorted.back().block, cache);
-  const Plan plan = make_plan(then);
+std::vector<NextBlock> Engine::unfinished(const std::vector<Observation>& sorted, const State& now) {
+  if (sorted.empty() || now.measurements >= problem_.max_measurements || !now.layout->ends_usable) return {};
+  const Plan plan = make_plan(state_before(sorted, sorted.back().block));
   // A plan that differs from what was measured was made by another version or with other targets: the block counts as
   // it is.
   const bool ours = std::any_of(plan.blocks.begin(), plan.blocks.end(), [&](const NextBlock& block) {
@@ -40,8 +71,6 @@ std::vector<NextBlock> unfinished(const Problem& problem, const std::vector<Obse
   return ours ? remaining(plan.blocks, now) : std::vector<NextBlock>{};
 }
 
-}  // namespace
-
 Decision Engine::decide(std::span<const Observation> observations) {
   Decision decision;
   if (const auto wrong = invalid(problem_)) {
@@ -49,9 +78,9 @@ Decision Engine::decide(std::span<const Observation> observations) {
     return decision;
   }
   const std::vector<Observation> sorted = in_order(problem_, observations);
-  const State now = make_state(problem_, sorted, sorted.empty() ? 0 : sorted.back().block + 1, cache_);
+  const State now = state_before(sorted, sorted.empty() ? 0 : sorted.back().block + 1);
   Plan plan;
-  decision.next = unfinished(problem_, sorted, now, cache_);
+  decision.next = unfinished(sorted, now);
   if (decision.next.empty()) {
     plan = make_plan(now);
     decision.next = plan.blocks;

@@ -141,8 +141,10 @@ Result<Plan> make_plan(const Parts& parts, const Request& request, const measure
   for (auto& merge : merges) plan.points.push_back({std::move(merge), std::nullopt, {}});
   NG_CHECK(find_targets(parts, plan));
   describe_points(plan);
-  NG_TRY(const auto noise, known_noise(parts.store, parts.config.project, machine.name,
-                                       {plan.deployment, plan.scenario, plan.metric}, plan.full_metric));
+  if (request.shift > 0) plan.problem.shift = request.shift;
+  NG_TRY(auto noise, known_noise(parts.store, parts.config.project, machine.name,
+                                 {plan.deployment, plan.scenario, plan.metric}, plan.full_metric));
+  if (request.noise > 0) noise = KnownNoise{request.noise, "the bisect before"};
   if (noise) {
     plan.problem.noise = std::max(least_noise, noise->sd);
     plan.noise_source = noise->source;
@@ -155,7 +157,7 @@ Result<Plan> make_plan(const Parts& parts, const Request& request, const measure
   return plan;
 }
 
-bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps) {
+bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps, double least_shift) {
   if (!plan.needs_pilot) return true;
   std::vector<double> good, bad;
   for (const auto& step : steps) {
@@ -171,7 +173,7 @@ bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps) {
     plan.problem.noise = std::max({0.01, noise, least_noise});
     plan.noise_source = "a pilot of four starts";
   }
-  plan.problem.shift = std::max(shift, 2 * plan.problem.noise);
+  plan.problem.shift = std::max({shift, 2 * plan.problem.noise, least_shift});
   return true;
 }
 

@@ -126,25 +126,45 @@ class Session {
     return {};
   }
 
-  // Good, bad, bad, good: enough to know about how large the shift and the noise are.
+  // Good, bad, bad, good: enough to know about how large the shift and the noise are. What failed is measured again; an
+  // end that fails as often as makes any merge untestable leaves nothing to search between.
   Status pilot() {
     const int last = static_cast<int>(plan_.points.size()) - 1;
     const int order[] = {0, last, last, 0};
-    int tries = static_cast<int>(
-        std::count_if(outcome_.steps.begin(), outcome_.steps.end(), [](const auto& s) { return s.seen.block < 0; }));
-    while (!apply_pilot(plan_, outcome_.steps)) {
+    while (!apply_pilot(plan_, outcome_.steps, std::log1p(parts_.config.gate.min_change))) {
       if (time_is_up()) return {};
-      if (tries >= 10)
-        return fail(Code::measure,
-                    fmt::format("the ends of the range can't be measured; last: {}", outcome_.steps.back().failure));
+      int measured[] = {0, 0}, failures[] = {0, 0}, tries = 0;
+      for (const auto& step : outcome_.steps) {
+        if (step.seen.block >= 0) continue;
+        ++tries;
+        const int side = step.seen.point == 0 ? 0 : 1;
+        if (step.seen.value) ++measured[side];
+        failures[side] = step.seen.value ? 0 : failures[side] + 1;
+      }
+      for (const int side : {0, 1}) {
+        if (failures[side] >= search::failures_allowed) return end_fails(side == 0 ? 0 : last);
+      }
+      int point = order[std::min(measured[0] + measured[1], 3)];
+      if (measured[point == 0 ? 0 : 1] >= 2) point = last - point;
       search::NextBlock block;
       block.block = pilot_block;
       block.phase = search::Phase::reproduce;
-      NG_CHECK(prepare(order[tries % 4]));
-      NG_CHECK(measure(block, order[tries % 4], tries));
-      ++tries;
+      NG_CHECK(prepare(point));
+      NG_CHECK(measure(block, point, tries));
     }
     return {};
+  }
+
+  Status end_fails(int point) const {
+    std::string why;
+    for (const auto& step : outcome_.steps) {
+      if (step.seen.point == point && !step.failure.empty()) why = step.failure;
+    }
+    const auto& merge = plan_.points[static_cast<std::size_t>(point)].merge;
+    return fail(Code::measure,
+                fmt::format("the {} end {} could not be measured {} times, so there is nothing to compare with; "
+                            "choose a merge near it. The last time: {}",
+                            point == 0 ? "good" : "bad", merge.commit.substr(0, 10), search::failures_allowed, why));
   }
 
   std::vector<search::Observation> observations() const {
@@ -373,6 +393,8 @@ class Session {
       const auto last = first + static_cast<std::size_t>(part.problem.merges);
       Request next = request;
       next.trip = next.resume = 0;
+      next.shift = part.problem.shift;
+      next.noise = part.problem.noise;
       next.metric = plan_.full_metric;
       next.good = plan_.points[first].merge.commit;
       next.bad = plan_.points[last].merge.commit;

@@ -29,8 +29,9 @@ struct Request {
   std::string metric;     // full name
   double error = 0.01;
   int max_measurements = 400;
-  bool force = false;  // skip the reproduction check; the answer is marked unverified
-  bool all = false;    // go on to further culprits when the first explains only part
+  bool force = false;           // skip the reproduction check; the answer is marked unverified
+  bool all = false;             // go on to further culprits when the first explains only part
+  double shift = 0, noise = 0;  // log shift and noise as another bisect of the range left them; 0: to be found out
 };
 
 // A point of the range: the good end (0), then one per merge.
@@ -147,7 +148,7 @@ struct KnownNoise {
 // Restores merges, metric and problem; targets are found again by the caller.
 [[nodiscard]] Result<Plan> plan_from_json(const std::string& text);
 // Shift, and noise unless it is known, from the pilot's steps (blocks below 0), four of them; false while there are
-// fewer.
-bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps);
+// fewer. `least_shift`: smaller ones are not looked for (the search finds down to 0.4 of what it is told).
+bool apply_pilot(Plan& plan, const std::vector<store::BisectStep>& steps, double least_shift);
 
 }  // namespace nightgate::session

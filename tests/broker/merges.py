@@ -144,13 +144,10 @@ def culprit():
 
 
 def second():
-    return Merge("stored-size", "Count the bytes that are stored", [
-        (H, CHECK, CHECK + "    stored_bytes_.fetch_add(entity::quoted(made.text).size(), std::memory_order_relaxed);\n"),
-        (H, "std::to_string(store_.count()) + \"\\n\";",
-         "std::to_string(store_.count()) +\n"
-         "                     \"\\n# TYPE broker_stored_bytes_total counter\\nbroker_stored_bytes_total \" +\n"
-         "                     std::to_string(stored_bytes_.load()) + \"\\n\";"),
-        (H, "  Store& store_;\n", "  Store& store_;\n  std::atomic<unsigned long> stored_bytes_{0};\n")], "second")
+    return Merge("read-back", "Make sure that what is stored can be read back", [
+        (H, CHECK, CHECK + "    // What was taken in one form is kept in another; the two must agree on the id.\n"
+                           "    if (made.error.empty() && entity::check(made.text).id != made.id) {\n"
+                           "      return fail(response, 500, \"it would not be read back\");\n    }\n")], "second")
 
 
 BREAK = [(H, "std::unique_ptr<Handler> make_handlers(Store& store, Next* next) {",

@@ -306,3 +306,23 @@ TEST_CASE("weights steer the prior and zero excludes", "[search]") {
   problem.weight.assign(9, 0.0);
   CHECK(invalid(problem));
 }
+
+TEST_CASE("a noise told far too small is found out, not believed", "[search]") {
+  // The pilot of four starts may say 1 % where it is 8 %.
+  int wrong = 0, measurements = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    auto problem = problem_of(24, 0.4, 0.01);
+    problem.error = 0.05;
+    const auto decision = drive(problem, broker(9, 0.4, 0.08, seed));
+    if (decision.answer.outcome == Outcome::culprit && decision.answer.culprit != 9) ++wrong;
+    measurements += decision.answer.measurements;
+  }
+  CHECK(wrong <= 2);
+  CHECK(measurements / 40 < 60);
+  // Nothing between the ends: said so after some tens of measurements, not after hundreds.
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    const auto decision = drive(problem_of(1, 0.2, 0.01), broker(99, 0.0, 0.08, seed));
+    CHECK(decision.answer.measurements <= 120);
+  }
+}
