@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -84,6 +84,10 @@ class Completions(support.Case):
         self.program("completion", "tcsh", code=2)
 
 
+# Long enough for an upgrade to come in the middle.
+SLOW = "#!/bin/sh\nsleep 8\necho '{\"ops\": 1000, \"lag\": 2}'\n"
+
+
 class Package(support.Case):
     """One life of a package: nights before an upgrade are there after it."""
 
@@ -97,7 +101,9 @@ class Package(support.Case):
         self.contents(first)
         root = self.dir / "files"
         (root / "srv").mkdir(parents=True)
-        Project(root / "srv" / "fast", [(1000, 2.0)] * 2)
+        made = Project(root / "srv" / "fast", [(1000, 2.0), SLOW])
+        made.main_at(1)
+        self.newest = made.commits[1]
         shutil.copy(first, root / "srv" / "first.deb")
         shutil.copy(second, root / "srv" / "second.deb")
         self.host = machine.Machine(self.dir, os.environ.get("NIGHTGATE_TEST_ROOT", "/"))
@@ -139,6 +145,7 @@ class Package(support.Case):
         self.assertIn("nightgate init", said)
         config = json.loads((self.dir / "files/srv/fast/nightgate.json").read_text())
         del config["state"]
+        config["night"]["starts"], config["scenarios"]["work"]["repeats"] = 1, 1
         config["repository"]["path"], config["targets"]["artifact"] = "/srv/fast/repo", "/srv/fast/builds/{sha}"
         self.host.run("sh", "-c", "cat > /etc/nightgate/nightgate.json", stdin=json.dumps(config))
         run("chown", "-R", "nightgate:", "/srv/fast")
@@ -155,11 +162,21 @@ class Package(support.Case):
         self.assertIn("drwx------ nightgate /var/lib/nightgate/fast/postgres", before)
         self.host.run("sh", "-c", "echo keep > /etc/nightgate/credentials/github-token")
         self.host.run("systemctl", "enable", "--now", "nightgate-nightly.timer")
+        # A night is under way.
+        self.host.run("runuser", "-u", "nightgate", "--", "git", "-C", "/srv/fast/repo", "update-ref", "refs/heads/main", self.newest)
+        self.host.run("systemctl", "start", "--no-block", "nightgate-nightly")
+        for _ in range(300):
+            if self.host.run("pgrep", "-x", "sleep", "-u", "nightgate", code=None).out:
+                break
+            time.sleep(0.1)
         self.host.run("dpkg", "-i", "/srv/second.deb")
+        self.host.run("pgrep", "-x", "sleep", "-u", "nightgate")  # the upgrade has let it alone
+        self.assertEqual(self.host.run("systemctl", "show", "-P", "ActiveState", "nightgate-nightly").out.strip(), "activating")
+        self.host.run("systemctl", "start", "nightgate-nightly")  # waits for the one that runs
         self.assertIn("Version: 0.1.1", self.host.run("dpkg", "-s", "nightgate").out)
         self.assertEqual(self.host.run("systemctl", "is-active", "nightgate-nightly.timer").out.strip(), "active")
         self.assertEqual(sorted(self.state()), sorted(before))
-        self.assertIn("1 nights", self.night("check").out)
+        self.assertIn("2 nights", self.night("check").out)
 
     def remove(self):
         run = self.host.run
@@ -169,7 +186,7 @@ class Package(support.Case):
         run("test", "-s", "/etc/nightgate/credentials/github-token")
         run("test", "!", "-e", "/usr/bin/nightgate")
         run("dpkg", "-i", "/srv/second.deb")  # and it goes on where it was
-        self.assertEqual(self.night("nightly", "--json", "--force")["night"], 2)
+        self.assertEqual(self.night("nightly", "--json", "--force")["night"], 3)
         purged = run("dpkg", "--purge", "nightgate")
         self.assertNotIn("warning", purged.err)
         for path in ("/var/lib/nightgate", "/etc/nightgate", "/usr/share/doc/nightgate", "/usr/share/nightgate",

@@ -15,9 +15,14 @@ UNITS = support.ROOT / "ci" / "systemd"
 # Of a service that measures others it can't be less: what is left open, and why, stands in the unit.
 EXPOSURE = {"nightgate-nightly.service": 2.1, "nightgate-watch.service": 1.7, "nightgate-alert@.service": 1.7}
 
-# A server whose answers cost a little; wrk asks it, with its script compiled by LuaJIT into memory that is written and run.
+# A server that needs what the unit leaves open: memory that is written and run, as just-in-time compilers make it (wrk's LuaJIT
+# would go on without, slower and without a word), and the machine's load and pressure.
 SERVER = """#!/usr/bin/python3
-import http.server, sys
+import http.server, mmap, os, sys
+mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+for path in ("/proc/loadavg", "/proc/stat", "/proc/1/stat", "/proc/pressure/cpu"):
+    if path != "/proc/pressure/cpu" or os.path.exists("/proc/pressure"):
+        open(path).read()
 class Answer(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def do_GET(self):
