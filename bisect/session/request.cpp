@@ -96,7 +96,8 @@ std::vector<std::string> known_names(const config::Config& config, store::Store*
     for (const auto& metric : *stored) names.push_back(metric.name);
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()),
+              names.end());  // clang 14 can't read the library's ranges::unique
   return names;
 }
 

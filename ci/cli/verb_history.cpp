@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
@@ -53,7 +54,7 @@ std::vector<Change> View::changes() const {
 // One block character a night, lowest to highest value shown; bad nights in red, gaps as spaces.
 std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t width, bool colour) {
   static constexpr const char* blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   const auto first = points.size() > width ? points.size() - width : 0;
   for (auto i = first; i < points.size(); ++i) {
     if (!std::isfinite(points[i].value)) continue;

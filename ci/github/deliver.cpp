@@ -70,7 +70,7 @@ Status run_hook(const std::vector<std::string>& argv, const std::string& documen
 class Delivery {
  public:
   Delivery(store::Store& store, const Channels& channels, HttpClient& http, Clock& clock)
-      : store_(store), channels_(channels), http_(http), clock_(clock) {
+      : store_(store), channels_(channels), http_(http) {
     if (channels.github) api_.emplace(http, clock, *channels.github);
   }
 
@@ -152,7 +152,6 @@ class Delivery {
   store::Store& store_;
   const Channels& channels_;
   HttpClient& http_;
-  Clock& clock_;
   std::optional<Api> api_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "ci/report/page.hpp"
@@ -27,7 +28,7 @@ std::string direction(store::Better better) {
 }
 
 struct Range {
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   void add(double x) {
     if (!std::isfinite(x)) return;
     low = std::min(low, x);

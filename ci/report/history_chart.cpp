@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ci/report/page.hpp"
 #include "ci/report/svg.hpp"
@@ -16,7 +17,7 @@ constexpr double width = 1000, height = 360, left = 78, right = 40, top = 56, bo
 constexpr std::size_t most_tips = 500;  // nights that say what they are under the cursor; older ones are a line
 
 struct Frame {
-  double low = INFINITY, high = -INFINITY, nights = 1;
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity(), nights = 1;
   Scaled scaled;
   [[nodiscard]] double x(std::size_t i) const {
     return left + 8 + (nights > 1 ? static_cast<double>(i) / (nights - 1) : 0.5) * (width - left - right - 16);
@@ -169,7 +170,7 @@ std::string history_chart(const HistoryChart& chart) {
 
 std::string spark_chart(const std::vector<double>& values, const std::vector<bool>& bad, const std::string& words) {
   constexpr double w = 128, h = 24;
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   for (const double v : values) {
     if (!std::isfinite(v)) continue;
     low = std::min(low, v);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -51,7 +52,7 @@ Html metric_name(const std::string& metric, const SiteLinks* links) {
 
 // Spread of the target's repeats over all starts, as a share of their median.
 double spread_of(const NightModel& model, const std::string& metric) {
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
   for (const auto& m : model.measurements) {
     const auto prefix = m.deployment + "." + m.scenario + ".";
     if (m.role != store::Role::target || metric.rfind(prefix, 0) != 0) continue;
