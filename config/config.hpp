@@ -257,8 +257,8 @@ struct Config {
 // The same from text; `directory` is where relative paths start.
 [[nodiscard]] Result<Config> parse(std::string_view text, const fs::path& directory, std::string_view name);
 // The value of an environment variable that holds a secret, registered with the log so that it is never printed. Where
-// it is unset or empty: the systemd credential of that name ($CREDENTIALS_DIRECTORY), also in lower case with '-' for
-// '_' (GITHUB_TOKEN, github-token). Code::denied with the variable's name when there is neither.
+// it is unset or empty: the systemd credential of that name ($CREDENTIALS_DIRECTORY, else /etc/nightgate/credentials),
+// also in lower case with '-' for '_' (GITHUB_TOKEN, github-token). Code::denied when there is neither.
 [[nodiscard]] Result<std::string> secret_from_environment(std::string_view variable);
 
 }  // namespace nightgate::config

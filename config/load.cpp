@@ -121,14 +121,15 @@ Result<Config> load(const fs::path& file) {
 namespace {
 
 // What systemd's LoadCredential= left: under the variable's own name, or as credentials are named (GITHUB_TOKEN ->
-// github-token). Empty when there is none, or only the blank that stands in a unit for "not given".
+// github-token). Empty when there is none, or only the blank that stands in a unit for "not given". Started by hand:
+// the files themselves from which the package's units load, where we may read them.
 std::string from_credentials(const std::string& variable) {
-  const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
-  if (directory == nullptr || *directory != '/') return {};
+  const char* given = std::getenv("CREDENTIALS_DIRECTORY");
+  const fs::path directory = given != nullptr && *given == '/' ? given : "/etc/nightgate/credentials";
   std::string lower = variable;
   for (char& c : lower) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& name : {variable, lower}) {
-    auto text = read_file(fs::path(directory) / name, 64U << 10U);
+    auto text = read_file(directory / name, 64U << 10U);
     if (!text) continue;
     while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back())) != 0) text->pop_back();
     if (!text->empty()) return *std::move(text);

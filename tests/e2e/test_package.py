@@ -137,7 +137,7 @@ class Package(support.Case):
         self.assertEqual(run("id", "nightgate", code=1).out, "", "it is made by the package")
         run("dpkg", "-i", "/srv/first.deb")
         self.assertEqual(run("stat", "-c", "%a %U %G", "/var/lib/nightgate", "/etc/nightgate/credentials").out.split("\n")[:2],
-                         ["700 nightgate nightgate", "700 root root"])
+                         ["700 nightgate nightgate", "750 root nightgate"])
         self.assertEqual(run("systemctl", "is-enabled", "nightgate-nightly.timer", code=1).out.strip(), "disabled")
         self.assertEqual(run("dpkg", "--verify", "nightgate").out, "")
         # Without a config it says what to do, and so does the first night.

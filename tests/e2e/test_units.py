@@ -218,6 +218,12 @@ class Nights(support.Case):
         self.host.run("systemctl", "start", "nightgate-nightly@other", timeout=180)
         self.host.run("test", "-d", "/var/lib/nightgate/other/postgres")
         self.host.run("systemctl", "start", "nightgate-watch@other")
+        # By hand, as the same user: the secret is found without systemd, once the group may read it.
+        hand = ["runuser", "-u", "nightgate", "--", "nightgate", "watch", "--config", "/etc/nightgate/other/nightgate.json"]
+        self.host.run("chmod", "600", "/etc/nightgate/credentials/webhook-url")
+        self.assertIn("WEBHOOK_URL is not set", self.host.run(*hand, code=None).err)
+        self.host.run("sh", "-c", "cd /etc/nightgate/credentials && chgrp nightgate webhook-url && chmod 640 webhook-url")
+        self.assertNotIn("not told", self.host.run(*hand, code=None).err)
         self.assertTrue(any("ALARM" in line["MESSAGE"] or "fine" in line["MESSAGE"] for line in self.journal("nightgate-watch@other")))
 
     def timers(self):
