@@ -105,7 +105,8 @@ class Store : public Recorder {
   [[nodiscard]] virtual Result<std::vector<TripGroup>> trips(const std::string& project,
                                                              int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::optional<TripGroup>> trip(const std::string& project, std::int64_t id) = 0;
-  // A metric goes on under another name: its trips are the new name's, once that was measured (before, nothing changes).
+  // A metric goes on under another name: its trips are the new name's, once that was measured (before, nothing
+  // changes).
   [[nodiscard]] virtual Status rename_trips(const std::string& project, const std::string& old_name,
                                             const std::string& new_name) = 0;
   [[nodiscard]] virtual Status set_trip_answer(std::int64_t id, std::int64_t bisect, const std::string& answer) = 0;
