@@ -94,7 +94,8 @@ Result<int> verb_report(const Options& options) {
     NG_TRY(const auto model, report::load_night(source, id));
     NG_CHECK(render(options, model, report::night_page, report::night_markdown, report::night_json));
   } else {
-    NG_TRY(const auto model, report::load_trip(source, id));
+    NG_TRY(auto model, report::load_trip(source, id));
+    model.remarks = page_remarks(config);
     NG_CHECK(render(options, model, report::trip_page, report::trip_markdown, report::trip_json));
   }
   return 0;

@@ -39,6 +39,8 @@ class Night(ProjectCase):
         pages = {p.name for p in (self.dir / "state" / "report").iterdir()}
         self.assertIn("trip-1.html", pages)
         self.assertIn("Change number 13", (self.dir / "state/report/trip-1.html").read_text())
+        # The page of `report` says the same as the one that the night wrote, also that these nights are minutes apart.
+        self.assertIn("minutes apart", self.program("report", "trip", "1").out)
         self.assertEqual(self.program("status", code=1).code, 1)
 
         self.made.merge(GOOD)  # the repair
