@@ -92,7 +92,13 @@ Quietness smt(const Topology& topology, const Placement& placement) {
 }
 
 // Which of the places where other people's processes live may run on the measured CPUs?
-Quietness cpusets(const CpuSet& used, const fs::path& root) {
+Quietness cpusets(const Topology& topology, const CpuSet& used, const fs::path& root) {
+  if (used.size() >= topology.cpus.size()) {
+    return {
+        "cpusets", false,
+        "every CPU is measured on, so the system runs on them too. Leave it some: \"broker_cpus\" and \"load_cpus\" "
+        "under \"machine\""};
+  }
   const CpuSet isolated = cpus_in(root / "sys/devices/system/cpu/isolated");
   if (!used.empty() && std::ranges::all_of(used, [&](int cpu) { return has(isolated, cpu); })) {
     return {"cpusets", true, "the kernel keeps others off (isolcpus)"};
@@ -137,7 +143,8 @@ Quietness counters(const fs::path& root) {
 std::vector<Quietness> look_at_quietness(const Topology& topology, const Placement& placement, const fs::path& root) {
   const fs::path cpu_root = root / "sys/devices/system/cpu";
   const CpuSet used = placement.all();
-  return {governor(used, cpu_root), turbo(cpu_root), smt(topology, placement), cpusets(used, root), counters(root)};
+  return {governor(used, cpu_root), turbo(cpu_root), smt(topology, placement), cpusets(topology, used, root),
+          counters(root)};
 }
 
 }  // namespace nightgate::measure

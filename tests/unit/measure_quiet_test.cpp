@@ -103,6 +103,8 @@ TEST_CASE("who may run on the measured CPUs is told from systemd's slices", "[me
   CHECK_FALSE(machine.look("cpusets").done);
   machine.write("sys/devices/system/cpu/isolated", "0-3");
   CHECK(machine.look("cpusets").done);
+  machine.topology.cpus.resize(4);
+  CHECK(contains(machine.look("cpusets").said, "every CPU is measured on"));
 }
 
 TEST_CASE("counters that the kernel keeps to itself are named", "[measure]") {
