@@ -48,7 +48,7 @@ void value_axis(Svg& svg, const Scale& y, const Scaled& scaled, store::Better be
   for (const double tick : ticks(y.low * scaled.factor, y.high * scaled.factor, 5)) {
     const double at = y(tick / scaled.factor);
     svg.line(left, at, width - right, at, "grid");
-    svg.text(left - 8, at + 4, number(tick), Anchor::end, "soft");
+    svg.text(left - 8, at + 4, tick_text(tick), Anchor::end, "soft");
   }
   svg.line(left, top, left, bottom, "axis");
   svg.text(
@@ -206,13 +206,16 @@ std::string interval_chart(const std::vector<Interval>& intervals, double min_ch
     range.add(std::min(i.high, 2.0));
     range.add(i.middle);
   }
+  const double margin = (range.high - range.low) * 0.04;
+  range.low -= margin;
+  range.high += margin;
   Svg svg(width, height, title, fmt::format("{} metrics; left of zero is worse", intervals.size()));
   constexpr double names = 330;
   const Scale x{range.low, range.high, names, width - right - 10};
   svg.rect(x(-min_change), 24, x(min_change) - x(-min_change), height - 54, "band", "too small to matter");
   for (const double tick : ticks(100 * range.low, 100 * range.high, 6)) {
     svg.line(x(tick / 100), 24, x(tick / 100), height - 30, "grid");
-    svg.text(x(tick / 100), height - 12, fmt::format("{:+.0f} %", tick == 0 ? 0 : tick), Anchor::middle, "soft");
+    svg.text(x(tick / 100), height - 12, tick == 0 ? "0 %" : fmt::format("{:+.0f} %", tick), Anchor::middle, "soft");
   }
   svg.line(x(0), 24, x(0), height - 30, "axis");
   svg.text(names, 14, "← worse", Anchor::start, "soft");

@@ -21,7 +21,7 @@ std::string index_chart(const std::vector<IndexBar>& bars, const std::string& ti
           fmt::format("{} metrics; base is 100; the arrow beside a name says which way is better", bars.size()));
   for (const double tick : ticks(0, largest, 6)) {
     svg.line(x(tick), 20, x(tick), bottom, "grid");
-    svg.text(x(tick), height - 12, number(tick), Anchor::middle, "soft");
+    svg.text(x(tick), height - 12, tick_text(tick), Anchor::middle, "soft");
   }
   double at = 24;
   for (const auto& bar : bars) {

@@ -32,32 +32,32 @@ std::string tone_of(const CompareModel& model) {
 }
 
 std::string interval_text(double low, double high) {
-  return std::isfinite(low) && std::isfinite(high) ? fmt::format("{} to {}", percent(low), percent(high)) : "–";
+  return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:+.1f} to {:+.1f} %", 100 * low, 100 * high) : "–";
 }
 
 std::string pairs_said(const ComparedMetric& m) {
   if (!m.every_better && !m.every_worse) return m.reason;
-  return fmt::format("{}{}every head {} every base (by chance {:.1f} % of the time with {} pairs)", m.reason,
-                     m.reason.empty() ? "" : "; ", m.every_worse ? "loses to" : "beats", 100 * m.chance_of_every,
+  return fmt::format("{}{}every head {} every base (by chance {} of the time with {} pairs)", m.reason,
+                     m.reason.empty() ? "" : "; ", m.every_worse ? "loses to" : "beats",
+                     m.chance_of_every < 0.001 ? "less than 0.1 %" : fmt::format("{:.1f} %", 100 * m.chance_of_every),
                      m.pairs);
 }
 
 std::string decision_table(const ComparedHead& head) {
   Table table("Decisions: " + head.name,
-              {"metric", "verdict", "change", "interval", "base", "head", "index", "pairs", "A/A spread", "why"},
-              {false, false, true, true, true, true, true, true, true, false});
+              {"metric", "verdict", "change", "interval", "base", "head", "index", "pairs", "A/A"},
+              {false, false, true, true, true, true, true, true, true});
   for (const auto& m : head.metrics) {
     const auto scaled = scale_for(std::max(m.base, m.head), m.unit);
-    table.row({html(m.metric),
+    table.row({{escape_html(m.metric) + "<small class=\"soft\">" + escape_html(pairs_said(m)) + "</small>"},
                badge(word(m.verdict)),
                {"<strong>" + escape_html(percent(m.change)) + "</strong>"},
                html(interval_text(m.low, m.high)),
-               html(number(m.base * scaled.factor) + " " + scaled.unit),
+               html(number(m.base * scaled.factor)),
                html(number(m.head * scaled.factor) + " " + scaled.unit),
                html(number(m.index)),
                html(fmt::format("{}", m.pairs)),
-               html(std::isfinite(m.aa_spread) ? fmt::format("{:.1f} %", 100 * m.aa_spread) : "–"),
-               html(pairs_said(m))},
+               html(std::isfinite(m.aa_spread) ? fmt::format("{:.1f} %", 100 * m.aa_spread) : "–")},
               m.verdict == "worse" ? "bad" : "");
   }
   return table.str();
@@ -123,7 +123,7 @@ void about_section(const CompareModel& model, Page& page) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) rows.emplace_back(name, value);
   };
-  add("began", model.started);
+  add("began", minute_of(model.started));
   add("machine", model.machine + (model.machine_class.empty() ? "" : ", " + model.machine_class));
   rows.emplace_back("measured",
                     fmt::format("{} pairs, {} fresh starts, {} minutes{}", model.pairs, model.measurements,
@@ -138,7 +138,8 @@ void about_section(const CompareModel& model, Page& page) {
   if (!model.void_pairs.empty()) {
     std::string list = "<ul>";
     for (const auto& v : model.void_pairs) list += "<li>" + escape_html(v) + "</li>";
-    page.fold(fmt::format("{} measurements were void", model.void_pairs.size()), list + "</ul>");
+    page.fold(counted(static_cast<std::int64_t>(model.void_pairs.size()), "measurement") + " void, and why",
+              list + "</ul>");
   }
 }
 

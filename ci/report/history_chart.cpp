@@ -49,7 +49,7 @@ void axes(Svg& svg, const HistoryChart& chart, const Frame& frame) {
   for (const double tick : ticks(frame.low * frame.scaled.factor, frame.high * frame.scaled.factor, 5)) {
     const double at = frame.y(tick / frame.scaled.factor);
     svg.line(left, at, width - right, at, "grid");
-    svg.text(left - 8, at + 4, number(tick), Anchor::end, "soft");
+    svg.text(left - 8, at + 4, tick_text(tick), Anchor::end, "soft");
   }
   svg.line(left, top, left, bottom, "axis");
   svg.text(left, 14,

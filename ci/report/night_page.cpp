@@ -169,9 +169,9 @@ std::string conditions_table(const NightModel& model) {
 std::vector<std::pair<std::string, std::string>> facts(const NightModel& model) {
   std::vector<std::pair<std::string, std::string>> out = {
       {"target", model.night.target
-                     ? fmt::format("{} ({})", model.night.target->label, model.night.target->digest.substr(0, 19))
+                     ? fmt::format("{} {}", model.night.target->label, model.night.target->digest.substr(0, 19))
                      : "none"},
-      {"began", to_rfc3339(model.night.started)},
+      {"began", minute_of(to_rfc3339(model.night.started))},
       {"attempt", fmt::format("{}", model.night.attempt)},
       {"machine", model.night.machine + (model.night.machine_class.empty() ? "" : ", " + model.night.machine_class)},
       {"nightgate", model.run.version}};
@@ -181,7 +181,15 @@ std::vector<std::pair<std::string, std::string>> facts(const NightModel& model) 
     for (const auto& [name, value] : parsed->items())
       out.emplace_back(name, value.is_string() ? value.get<std::string>() : dump_json(value));
   }
+  out.erase(std::remove_if(out.begin(), out.end(), [](const auto& row) { return row.second.empty(); }), out.end());
   return out;
+}
+
+// " (#123 5d2f01c)": what was measured, as it is called; else its commit.
+std::string target_in_brackets(const store::Night& night) {
+  if (!night.target) return "";
+  const auto name = night.target->label.empty() ? night.target->commit.substr(0, 12) : night.target->label;
+  return name.empty() ? "" : " (" + name + ")";
 }
 
 int count(const NightModel& model, std::string_view verdict) {
@@ -212,19 +220,19 @@ std::string row_markdown(const Units& units, const store::Verdict& v) {
 }  // namespace
 
 std::string lead_of(const NightModel& model) {
-  const auto name =
-      fmt::format("Night {}{}", model.night.sequence, model.night.target ? " (" + model.night.target->label + ")" : "");
+  const auto name = fmt::format("Night {}{}", model.night.sequence, target_in_brackets(model.night));
   if (model.night.voided) return name + " was taken out: " + model.night.void_reason;
   if (model.night.state != store::NightState::judged)
     return name + " has no verdict: " + (model.night.reason.empty() ? "it was interrupted" : model.night.reason);
   if (model.night.environment) return name + " has no verdict: environment suspect. " + model.night.reason;
   if (const int trips = count(model, "trip"); trips > 0)
-    return fmt::format("{}: {} metrics tripped: a confirmed regression.", name, trips);
-  if (const int reds = red(model); reds > 0) return fmt::format("{}: {} metrics are still red.", name, reds);
+    return fmt::format("{}: {} tripped: a confirmed regression.", name, counted(trips, "metric"));
+  if (const int reds = red(model); reds > 0) return fmt::format("{}: {} still red.", name, counted(reds, "metric"));
   if (const int suspects = count(model, "suspect"); suspects > 0)
-    return fmt::format("{}: {} metrics are suspect; one bad night is noise, the next one decides.", name, suspects);
+    return fmt::format("{}: {} suspect; one bad night is noise, the next one decides.", name,
+                       counted(suspects, "metric"));
   if (const int missing = count(model, "no_verdict"); missing > 0)
-    return fmt::format("{}: nothing red, but {} metrics have no verdict.", name, missing);
+    return fmt::format("{}: nothing red, but {} without a verdict.", name, counted(missing, "metric"));
   if (const int warming = count(model, "warming_up"); warming == static_cast<int>(model.verdicts.size()))
     return name + ": warming up, nothing is judged yet.";
   return name + ": good, nothing is slower than noise allows.";

@@ -270,7 +270,7 @@ std::string index_page(const SiteOptions& options, const std::vector<MachineMode
   };
   page.raw("<ul class=\"tiles\">" + tile(all.red > 0 ? "bad" : "good", all.red, "metrics red") +
            tile(all.suspect > 0 ? "unsure" : "good", all.suspect, "suspect") +
-           tile(all.silent > 0 ? "unsure" : "good", all.silent, "late nights without a verdict") +
+           tile(all.silent > 0 ? "unsure" : "good", all.silent, "recent nights without a verdict") +
            tile("", static_cast<int>(metrics), "metrics") + tile("", static_cast<int>(nights), "nights") + "</ul>");
   red_now(machines, page);
   changed_lately(machines, page);

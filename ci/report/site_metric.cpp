@@ -41,8 +41,10 @@ Levels levels_of(const store::MetricInfo& info, const std::vector<store::History
 
 std::string lead(const store::MetricInfo& info, const store::HistoryPoint& last, const Scaled& scaled) {
   auto out = fmt::format("Night {}: {} {}", last.sequence, number(last.value * scaled.factor), scaled.unit);
-  if (std::isfinite(last.change)) out += fmt::format(", {} against its baseline", percent(last.change));
-  out += last.red && last.verdict != "trip" ? ", red: a confirmed regression is open" : ", " + words_of(last.verdict);
+  const bool fallen = last.red && last.verdict != "trip";  // judged against where it fell to
+  if (std::isfinite(last.change))
+    out += fmt::format(", {} against {}", percent(last.change), fallen ? "the level it fell to" : "its baseline");
+  out += fallen ? ", red: a confirmed regression is open" : ", " + words_of(last.verdict);
   if (last.verdict == "warming_up" && last.nights_left > 0) out += fmt::format(" ({} nights left)", last.nights_left);
   return out + ". " + (info.gated ? "" : "Shown, not gated. ") +
          (info.better == store::Better::higher ? "Up" : "Down") + " is better.";
@@ -79,7 +81,7 @@ std::string change_table(const MachineModel& machine, const std::vector<store::H
                html(number(c->after * scaled.factor) + " " + scaled.unit),
                html(merge_of(machine, first.sequence)),
                night_link(last.sequence),
-               html(probability(c->confidence))},
+               html(probability(std::min(c->confidence, 0.9996)))},
               c->change < 0 ? "bad" : "");
   }
   return table.empty() ? "<p>No change point: one level all along.</p>" : table.str();

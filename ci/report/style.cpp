@@ -7,7 +7,7 @@ std::string_view style_sheet() {
   return R"css(:root{--bg:#fff;--fg:#1b1f24;--soft:#57606a;--edge:#d0d7de;--box:#f6f8fa;--good:#0b5cad;--bad:#a33b00;--unsure:#5d4a00;--goodbox:#e8f1fb;--badbox:#fdeee2;--unsurebox:#fbf3d8;--band:#dbe9f8;--line:#0b5cad;color-scheme:light dark}
 @media (prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9da7b3;--edge:#3d444d;--box:#161b22;--good:#6cb6ff;--bad:#ffa657;--unsure:#e3c04f;--goodbox:#10233a;--badbox:#33200f;--unsurebox:#2c2510;--band:#16304e;--line:#6cb6ff}}
 *{box-sizing:border-box}
-body{margin:0 auto;padding:1.2rem 1rem 4rem;max-width:76rem;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;overflow-wrap:anywhere}
+body{margin:0 auto;padding:1.2rem 1rem 4rem;max-width:80rem;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.65rem;line-height:1.25;margin:.6rem 0}h2{font-size:1.2rem;line-height:1.3;margin:2.4rem 0 .6rem;padding-top:.8rem;border-top:1px solid var(--edge)}
 a{color:var(--good)}nav{font-size:.92rem}nav a{display:inline-block;margin-right:1.1rem;padding:.15rem 0}
 .lead{font-size:1.12rem;padding:.8rem 1rem;border-left:.4rem solid var(--edge);border-radius:.2rem;background:var(--box);margin:1rem 0}
@@ -17,7 +17,7 @@ table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-num
 caption{text-align:left;color:var(--soft);padding:.2rem 0 .4rem}
 th,td{padding:.34rem .7rem;border-bottom:1px solid var(--edge);text-align:left;vertical-align:top;overflow-wrap:break-word}
 thead th{border-bottom:2px solid var(--edge);color:var(--soft);font-weight:600;white-space:nowrap}
-tbody th{font-weight:600;min-width:8rem;max-width:26rem}td{max-width:30rem}td.w{min-width:15rem}time{white-space:nowrap}td.n,th.n{text-align:right;white-space:nowrap}tbody th.n{min-width:0}
+tbody th{font-weight:600;min-width:8rem;max-width:26rem}tbody th small{display:block;font-weight:400;font-size:.88em}td{max-width:30rem}td.w{min-width:15rem}time{white-space:nowrap}td.n,th.n{text-align:right;white-space:nowrap}tbody th.n{min-width:0}
 tr.bad th,tr.bad td{background:var(--badbox)}tbody tr:hover th,tbody tr:hover td{background:var(--box)}
 .badge{white-space:nowrap;font-weight:600}.badge.good{color:var(--good)}.badge.bad{color:var(--bad)}.badge.unsure{color:var(--unsure)}.badge.plain{color:var(--soft)}
 pre{background:var(--box);border:1px solid var(--edge);border-radius:.3rem;padding:.7rem 1rem;overflow-x:auto;font-size:.9rem}

@@ -149,6 +149,23 @@ std::string number(double value) {
   return with_thousands(fmt::format("{:.{}f}", value, decimals));
 }
 
+std::string tick_text(double value) {
+  auto out = number(value);
+  if (out.find('.') == std::string::npos) return out;
+  while (out.back() == '0') out.pop_back();
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+std::string counted(std::int64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string minute_of(std::string_view rfc3339) {
+  if (rfc3339.size() < 16 || rfc3339[10] != 'T') return std::string(rfc3339);
+  return fmt::format("{} {} UTC", rfc3339.substr(0, 10), rfc3339.substr(11, 5));
+}
+
 std::string percent(double share) {
   if (!std::isfinite(share)) return "\xE2\x80\x93";
   auto out = fmt::format("{:+.1f} %", 100 * share);
@@ -167,6 +184,7 @@ Scaled scale_for(double largest, std::string_view unit) {
   if (unit == "us" || unit == "\xC2\xB5s") {
     if (largest >= 1e6) return {1e-6, "s"};
     if (largest >= 1e4) return {1e-3, "ms"};
+    return {1, "\xC2\xB5s"};
   }
   if (unit == "ms" && largest >= 1e4) return {1e-3, "s"};
   if (unit == "ns") {

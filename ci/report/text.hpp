@@ -1,6 +1,7 @@
 // Words and numbers as people read them, and the escaping of everything that came from outside. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,12 @@ namespace nightgate::report {
 
 // Three significant digits, thousands separated: 12345.6 -> "12,346", 0.01234 -> "0.0123". NaN -> "–".
 [[nodiscard]] std::string number(double value);
+// Beside an axis: as number(), without zeros that say nothing.
+[[nodiscard]] std::string tick_text(double value);
+// "1 metric", "2 metrics".
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view thing);
+// "2026-10-02 21:04 UTC".
+[[nodiscard]] std::string minute_of(std::string_view rfc3339);
 // "-34.1 %" for -0.341; NaN -> "–".
 [[nodiscard]] std::string percent(double share);
 // A unit chosen once for a row: 1234567 B -> {1.23, "MB"}; most units stay as they are.

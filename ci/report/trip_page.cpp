@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "ci/report/charts.hpp"
@@ -45,7 +46,7 @@ std::string merge_name(const json& merge) {
 
 std::string night_name(const std::optional<store::Night>& night, store::Sequence sequence) {
   if (!night) return fmt::format("night {}", sequence);
-  return fmt::format("night {} ({}, {})", sequence, to_rfc3339(night->started),
+  return fmt::format("night {} ({}, {})", sequence, minute_of(to_rfc3339(night->started)),
                      !night->target                 ? "no target"
                      : night->target->label.empty() ? night->target->commit.substr(0, 12)
                                                     : night->target->label);
@@ -90,6 +91,8 @@ void story(const TripModel& model, const SiteLinks* links, Page& page) {
   }
 }
 
+std::string share_text(double share) { return std::isfinite(share) ? fmt::format("{:.0f} %", 100 * share) : "–"; }
+
 void culprit_section(const json& answer, Page& page) {
   const auto outcome = text_of(answer, "outcome");
   const auto culprit = answer.find("culprit");
@@ -120,7 +123,7 @@ void culprit_section(const json& answer, Page& page) {
        {"files", shorten(files, 400)},
        {"probability", probability(number_of(answer, "probability"))},
        {"change at this merge", size},
-       {"share of the whole shift", percent(number_of(answer, "share"))},
+       {"share of the whole shift", share_text(number_of(answer, "share"))},
        {"more remains in the range", answer.value("residual", false) ? "yes" : "no"}});
 }
 

@@ -1,5 +1,5 @@
 // Opens pages in a headless browser and says what is wrong with them: node pages.mjs JOB.json, the answer on stdout.
-// Job: {"modules": DIR, "browser": PATH, "profile": DIR, "shots": DIR or "", "pages": [{"name":..,"file":..,"texts":[..]}],
+// Job: {"modules": DIR, "browser": PATH, "profile": DIR, "shots": DIR or "", "pages": [{"name":..,"file":..,"texts":[..],"quick":..}],
 //       "widths": [..], "schemes": [..]}
 // Answer: a list of {"page", "width", "scheme", "faults": [..]}.
 import fs from 'node:fs';
@@ -23,34 +23,44 @@ function look(texts) {
   return faults;
 }
 
-async function check(page, wanted, width, scheme) {
-  const faults = [], url = pathToFileURL(wanted.file).href;
-  const told = message => faults.push(`console: ${message.text()}`);
-  const failed = error => faults.push(`error: ${error.message}`);
-  const asked = request => {
-    if (!request.url().startsWith('file://') && !request.url().startsWith('data:')) faults.push(`request: ${request.url()}`);
-  };
-  const lost = request => faults.push(`request failed: ${request.url()}`);
-  page.on('console', told).on('pageerror', failed).on('request', asked).on('requestfailed', lost);
-  await page.setViewport({width, height: 900});
-  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
-  await page.goto(url, {waitUntil: 'load'});
-  faults.push(...await page.evaluate(look, wanted.texts ?? []));
-  if (job.shots) await page.screenshot({path: path.join(job.shots, `${wanted.name}-${width}-${scheme}.png`), fullPage: true});
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations'], preload: false}));
-  for (const v of found.violations) faults.push(`axe ${v.id}: ${v.help}; ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')}`);
-  page.off('console', told).off('pageerror', failed).off('request', asked).off('requestfailed', lost);
-  return {page: wanted.name, width, scheme, faults};
+// A quick page is seen wide and light, and narrow and dark.
+// Loaded once, then looked at in every width and scheme; what is said or asked for counts for the first of them.
+async function check(browser, wanted) {
+  const heard = [], page = await browser.newPage();
+  page.on('console', message => heard.push(`console: ${message.text()}`));
+  page.on('pageerror', error => heard.push(`error: ${error.message}`));
+  page.on('requestfailed', request => heard.push(`request failed: ${request.url()}`));
+  page.on('request', request => {
+    if (!request.url().startsWith('file://') && !request.url().startsWith('data:')) heard.push(`request: ${request.url()}`);
+  });
+  const answers = [];
+  for (const width of job.widths) {
+    for (const scheme of job.schemes) {
+      if (wanted.quick && (width === job.widths[0]) !== (scheme === job.schemes[0])) continue;
+      await page.setViewport({width, height: 900});
+      await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+      if (answers.length === 0) {
+        await page.goto(pathToFileURL(wanted.file).href, {waitUntil: 'load'});
+        await page.evaluate(axe);
+      }
+      const faults = await page.evaluate(look, wanted.texts ?? []);
+      if (job.shots) await page.screenshot({path: path.join(job.shots, `${wanted.name}-${width}-${scheme}.png`), fullPage: true});
+      const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations'], preload: false}));
+      for (const v of found.violations) faults.push(`axe ${v.id}: ${v.help}; ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')}`);
+      answers.push({page: wanted.name, width, scheme, faults: [...heard.splice(0), ...faults]});
+    }
+  }
+  await page.close();
+  return answers;
 }
 
 const browser = await puppeteer.launch({executablePath: job.browser, headless: true, userDataDir: job.profile, args: [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--hide-scrollbars', '--force-device-scale-factor=1']});
 try {
-  const page = await browser.newPage(), answers = [];
+  const answers = [];
   for (const wanted of job.pages) {
-    for (const width of job.widths) for (const scheme of job.schemes) answers.push(await check(page, wanted, width, scheme));
+    answers.push(...await check(browser, wanted));
   }
   console.log(JSON.stringify(answers));
 } finally {

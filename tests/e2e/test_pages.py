@@ -1,0 +1,202 @@
+"""Every kind of page in a real browser: 1440 and 390 px wide, light and dark. No message on the console, no request off
+the page, no sideways scrolling, nothing for axe to complain about, and names that are markup elsewhere are text here.
+
+  python3 tests/e2e/test_pages.py --refresh     writes tests/golden anew: look at the difference before committing it
+  python3 tests/e2e/test_pages.py --shots DIR   pictures of the pages, for looking at
+
+Needs chromium (ci/setup), and puppeteer-core and axe-core from npm in build/npm or $NIGHTGATE_NODE_MODULES (ci/test)."""
+import csv
+import difflib
+import json
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import support  # noqa: E402
+from project import ProjectCase  # noqa: E402
+
+GOLDEN = support.ROOT / "tests" / "golden"
+REFRESH, SHOTS = False, ""
+SCRIPT = "<script>window.hostile=1</script>"
+HOSTILE = [SCRIPT, "a|b `c` *d* \"e\" 'f' <img src=x onerror=window.hostile=1>", "שלום.מהירות.rate \u202e then",
+           "long." + "n" * 490 + ".rate"]
+GOOD, SLOW = (1000, 5), (660, 5)
+
+
+def shown(name):
+    """How a hostile name is seen: without what would turn the text around it."""
+    return name.replace("\u202e", "")
+
+
+def steps(night, level, drop_at, share):
+    """A figure with a little noise that is the same every time, and a drop."""
+    wobble = ((night * 7919) % 13 - 6) / 1000
+    return level * (1 + wobble) * (1 - share if drop_at <= night else 1)
+
+
+def write_history(path, nights=40):
+    """40 nights of six metrics, four of them with hostile names; two fall in night 30, one of them for good."""
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        rows.writerow("time commit machine metric unit better value".split())
+        for night in range(1, nights + 1):
+            time = f"2026-{3 + (night - 1) // 28:02}-{1 + (night - 1) % 28:02}T01:00:00Z"
+            sha = f"{night * 2654435761 % 2**40:010x}"
+            back = 0 if night >= 36 else 0.3
+            rows.writerow([time, sha, "bench-1", "default.work.ops", "1/s", "higher", f"{steps(night, 12345, 30, 0.3):.2f}"])
+            rows.writerow([time, sha, "bench-1", "default.work.lag", "ms", "lower", f"{steps(night + 3, 4.2, 33, -back):.4f}"])
+            for place, name in enumerate(HOSTILE):
+                rows.writerow([time, sha, "bench-1", name, "ms", "lower", f"{steps(night + place, 50, 99, 0):.3f}"])
+
+
+def modules():
+    return Path(os.environ.get("NIGHTGATE_NODE_MODULES") or support.ROOT / "build" / "npm" / "node_modules")
+
+
+class PageCase(ProjectCase):
+    def golden(self, name, text):
+        """The text is that of tests/golden/NAME; times of today, version and other accidents are taken out first."""
+        text = re.sub(r"<style>.*?</style>", "<style></style>", text, flags=re.S)
+        text = re.sub(r"(<dt>nightgate</dt><dd>)[^<]*", r"\1VERSION", text)
+        text = text.replace("><", ">\n<")  # a line per element, so that a difference can be read
+        path = GOLDEN / name
+        if REFRESH:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        if before != text:
+            difference = list(difflib.unified_diff(before.splitlines(), text.splitlines(), "golden", "now", "", "", 1))
+            self.fail(f"{path} differs (--refresh writes it anew):\n" + "\n".join(difference[:40]))
+
+    def browse(self, pages):
+        """pages: name -> (file, texts that must be seen). Names that begin with quick: in two ways instead of four."""
+        self.need("node", "chromium")
+        for package in ("puppeteer-core", "axe-core"):
+            if not (modules() / package).exists():
+                self.skipTest(f"no {package} in {modules()} (ci/test installs it)")
+        job = {"modules": str(modules()), "browser": "chromium", "profile": str(self.dir / "profile"), "shots": SHOTS,
+               "widths": [1440, 390], "schemes": ["light", "dark"],
+               "pages": [{"name": name, "file": str(file), "texts": texts, "quick": name.startswith("quick")}
+                         for name, (file, texts) in pages.items()]}
+        job["browser"] = support.shutil.which("chromium")
+        (self.dir / "job.json").write_text(json.dumps(job))
+        answers = support.run(["node", support.ROOT / "tests/e2e/pages.mjs", self.dir / "job.json"], timeout=170)
+        self.assertEqual(answers.code, 0, str(answers))
+        seen = answers.json()
+        self.assertEqual(len(seen), sum(2 if name.startswith("quick") else 4 for name in pages))
+        faults = [f"{a['page']} {a['width']} {a['scheme']}: {fault}" for a in seen for fault in a["faults"]]
+        self.assertFalse(faults, "\n".join(faults[:30]))
+
+
+class Site(PageCase):
+    """From a history that is the same every time: also what the golden files hold."""
+
+    def make(self):
+        self.project([GOOD])
+        write_history(self.dir / "history.csv")
+        self.program("import", "history.csv")
+        self.program("report", "site", "site")
+        return self.dir / "site"
+
+    def test_pages(self):
+        site = self.make()
+        machine = site / "machine" / "bench-1"
+        metrics = {p.read_text().split("<h1>")[1].split("</h1>")[0]: p for p in (machine / "metric").iterdir()}
+        self.assertEqual(len(metrics), 6)
+        pages = {"site-index": (site / "index.html", ["default.work.ops", "Open regressions"]),
+                 "site-metrics": (machine / "metrics.html", [shown(name) for name in HOSTILE]),
+                 "site-metric": (machine / "metric/default.work.ops.html", ["Change points", "29.9 %"]),
+                 "site-night": (machine / "night/30.html", [shown(name) for name in HOSTILE]),
+                 "site-trip": (site / "trip/1.html", ["default.work.ops"]),
+                 "quick-ledger": (site / "ledger.html", ["Nothing"])}
+        for place, name in enumerate(HOSTILE):
+            page = next(p for p in metrics.values() if p.name.startswith(["-script", "a-b", "-------", "long"][place]))
+            pages[f"quick-hostile-{place}"] = (page, [shown(name)])
+        self.browse(pages)
+        for name in ("site-index", "site-metrics", "site-metric", "site-night", "site-trip"):
+            self.golden(f"{name}.html", pages[name][0].read_text(encoding="utf-8"))
+        self.links_lead_somewhere(site)
+
+    def links_lead_somewhere(self, site):
+        for page in site.rglob("*.html"):
+            for address in re.findall(r'(?:href|src)="([^"#]+)"', page.read_text(encoding="utf-8")):
+                if not address.startswith("data:"):
+                    self.assertTrue((page.parent / address).exists(), f"{page}: {address}")
+
+    def test_only_what_changed_is_written(self):
+        site = self.make()
+        nights = site / "machine/bench-1/night"
+        when = {p: p.stat().st_mtime_ns for p in site.rglob("*.html")}
+        self.assertEqual(self.program("report", "site", "site", "--json").json()["written"], 0)
+        self.assertEqual(when, {p: p.stat().st_mtime_ns for p in site.rglob("*.html")})
+        # A night adds its page, and the one before links to it.
+        text = (self.dir / "history.csv").read_text(encoding="utf-8").splitlines()
+        more = [line.replace(line[:20], "2026-06-01T01:00:00Z") for line in text[-6:]]
+        (self.dir / "more.csv").write_text("\n".join([text[0], *more]) + "\n", encoding="utf-8")
+        self.program("import", "more.csv")
+        self.program("report", "site", "site")
+        self.assertTrue((nights / "41.html").exists())
+        self.assertIn('href="41.html"', (nights / "40.html").read_text())
+        self.assertEqual(when[nights / "20.html"], (nights / "20.html").stat().st_mtime_ns)
+        self.assertIn("Night 41:", (site / "machine/bench-1/metric/default.work.ops.html").read_text())
+        # A night that is taken out is written again, and so is the history of every metric.
+        self.program("void", "20", "--reason", "backup <b>ran</b>", "--machine", "bench-1", code=None)
+        self.program("report", "site", "site")
+        self.assertIn("backup &lt;b&gt;ran&lt;/b&gt;", (nights / "20.html").read_text())
+        self.assertNotIn("Night 20,", (site / "machine/bench-1/metric/default.work.lag.html").read_text())
+
+        # A directory of somebody else is left alone.
+        (self.dir / "www").mkdir()
+        (self.dir / "www" / "index.html").write_text("mine")
+        self.assertIn("not a site of nightgate", self.program("report", "site", "www", code=2).err)
+        self.assertEqual((self.dir / "www" / "index.html").read_text(), "mine")
+
+
+class Single(PageCase):
+    """Pages that stand alone, of real nights, a real bisect and a real compare."""
+
+    def test_pages(self):
+        project = self.project([GOOD] * 9, night={"starts": 2, "min_gap_hours": 0})
+        for title in (SCRIPT + " (#210)", "Tune \u202eeht | `pool`", "Docs"):
+            project.merge(SLOW, title)
+        self.warm_up(7)
+        self.night(10)  # merges 8 to 10 are new in it
+        self.night(12, code=1)
+        self.program("report", "night", "9", "--output", "night.html")
+        self.program("report", "trip", "1", "--output", "trip.html")
+        self.program("compare", project.commits[0], project.commits[11], "--quiet", "--html", "compare.html", "--label",
+                     SCRIPT, code=1)
+        (self.dir / "ledger.html").write_text(self.program("ledger", "--format", "html").out)
+        self.program("report", "site", "site")
+        self.browse({"night": (self.dir / "night.html", ["default.work.ops"]),
+                     "trip": (self.dir / "trip.html", [SCRIPT, "How to reproduce"]),
+                     "compare": (self.dir / "compare.html", ["WORSENS", "default.work.ops"]),
+                     "quick-ledger": (self.dir / "ledger.html", [SCRIPT]),
+                     "real-index": (self.dir / "site/index.html", [SCRIPT, "Open regressions"]),
+                     "real-night": (self.dir / "site/machine/bench-1/night/9.html", ["Conditions over"]),
+                     "quick-metric": (self.dir / "site/machine/bench-1/metric/default.work.ops.html", [SCRIPT])})
+
+    def test_compare_from_its_document(self):
+        document = GOLDEN / "compare.json"
+        page = self.program("report", "compare", document, "--output", self.dir / "page.html")
+        self.assertIn("wrote", page.out)
+        self.golden("compare.html", (self.dir / "page.html").read_text(encoding="utf-8"))
+        self.golden("compare.md", self.program("report", "compare", document, "--format", "markdown").out)
+        self.browse({"compare-golden": (self.dir / "page.html", [SCRIPT, "A trade"])})
+        (self.dir / "bad.json").write_text('{"schema":"nightgate-nightly/1"}')
+        self.program("report", "compare", "bad.json", code=2)
+
+
+if __name__ == "__main__":
+    if "--refresh" in sys.argv:
+        sys.argv.remove("--refresh")
+        REFRESH = True
+    if "--shots" in sys.argv:
+        SHOTS = sys.argv.pop(sys.argv.index("--shots") + 1)
+        sys.argv.remove("--shots")
+        Path(SHOTS).mkdir(parents=True, exist_ok=True)
+    unittest.main()
