@@ -19,11 +19,11 @@ struct Options {
   std::vector<std::string> positional;  // targets, files, metric, night ...
   std::string good, bad, metric, reason, label, note, format, output, machine, since, who, why, verdict, key, html;
   std::string strategy = "full", drift, action, host;
-  std::vector<std::string> scenarios;
+  std::vector<std::string> scenarios, reasons;
   std::int64_t trip = 0, resume = 0, attempt_of = 0, night = 0, id = 0;
   double max_minutes = 0;  // 0: from the config
   double error = 0, min_change = 0;
-  int max_measurements = 0, pairs = 0, min_pairs = 0, limit = 60, starts = 0;
+  int max_measurements = 0, pairs = 0, min_pairs = 0, limit = 60, starts = 0, rounds = 5;
   bool force = false, all = false, changes = false, noise = false, record = false, yes = false, strict = false;
   std::string explain;
 
@@ -97,6 +97,7 @@ Result<int> verb_export(const Options&);
 Result<int> verb_store(const Options&);
 Result<int> verb_report(const Options&);
 Result<int> verb_ledger(const Options&);
+Result<int> verb_release(const Options&);
 Result<int> verb_publish(const Options&);
 Result<int> verb_watch(const Options&);
 // Hidden: the text of a shell's completion, or the manual page, for packages.

@@ -67,6 +67,18 @@ class Builder {
     compare->add_option("--html", o_.html, "also write the result as a page into this file");
     compare->add_flag("--record", o_.record, "keep an entry in the ledger (needs the store)");
 
+    auto* release = verb("release", "what a release changed against the last one, and its absolute figures",
+                         "nightgate release v1.4 v1.5 --reason 'default.create.rate=checks every write now'");
+    release->add_option("targets", o_.positional, "FROM TO: the last release and the new one")->required()->expected(2);
+    release->add_option("--rounds", o_.rounds, "fresh starts behind each absolute figure (default 5)")
+        ->check(CLI::Range(1, 1000));
+    release->add_option("--pairs", o_.pairs, "at most this many pairs")->check(CLI::Range(1, 10000));
+    release->add_option("--max-minutes", o_.max_minutes, "of the pairs")->check(CLI::Range(0.01, 100000.0));
+    release->add_option("--scenario", o_.scenarios, "only this scenario (may be repeated)");
+    release->add_option("--reason", o_.reasons, "why a price is paid: METRIC=TEXT, or TEXT for all (may be repeated)");
+    release->add_flag("--strict", o_.strict, "exit code 1 when a price has no reason");
+    release->add_option("--html", o_.html, "also write the result as a page into this file");
+
     auto* bisect = verb("bisect", "name the merge that made a metric slower",
                         "nightgate bisect --good v1.4 --bad main --metric default.create.rate");
     bisect->add_option("--good", o_.good, "commit, tag, date or night:N that was fast, or last-good");
@@ -180,16 +192,17 @@ class Builder {
         ->check(CLI::IsMember({"text", "markdown", "html"}));
     auto* report = verb("report", "a page about a night, a trip or a compare, or the whole site: HTML, JSON, Markdown",
                         "nightgate report trip 1 --output trip.html");
-    report->add_option("what", o_.action, "night, trip, compare or site")
+    report->add_option("what", o_.action, "night, trip, compare, release or site")
         ->required()
-        ->check(CLI::IsMember({"night", "trip", "compare", "site"}));
+        ->check(CLI::IsMember({"night", "trip", "compare", "release", "site"}));
     report
-        ->add_option("which", o_.positional,
-                     "number of the night or trip; file of `compare --json`; directory of the site")
-        ->required()
-        ->expected(1);
-    report->add_option("--format", o_.format, "html (default), json or markdown")
-        ->check(CLI::IsMember({"html", "json", "markdown", "md"}));
+        ->add_option(
+            "which", o_.positional,
+            "number of the night or trip; file of `compare --json`; a release as it was typed, or a file; directory "
+            "of the site")
+        ->expected(0, 1);
+    report->add_option("--format", o_.format, "html (default), json or markdown; a release also yuneta")
+        ->check(CLI::IsMember({"html", "json", "markdown", "md", "yuneta"}));
     report->add_flag("--all", o_.all, "site: write every page again");
     report->add_option("--output", o_.output, "file to write; default stdout");
     report->add_option("--machine", o_.machine, "another machine's nights");

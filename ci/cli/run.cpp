@@ -13,13 +13,12 @@ namespace nightgate::cli {
 namespace {
 
 constexpr VerbEntry verbs[] = {
-    {"init", verb_init},         {"check", verb_check},     {"status", verb_status},
-    {"measure", verb_measure},   {"nightly", verb_nightly}, {"compare", verb_compare},
-    {"bisect", verb_bisect},     {"history", verb_history}, {"replay", verb_replay},
-    {"accept", verb_accept},     {"void", verb_void},       {"undo", verb_undo},
-    {"simulate", verb_simulate}, {"import", verb_import},   {"export", verb_export},
-    {"store", verb_store},       {"report", verb_report},   {"ledger", verb_ledger},
-    {"publish", verb_publish},   {"watch", verb_watch},     {"completion", verb_completion},
+    {"init", verb_init},         {"check", verb_check},           {"status", verb_status},   {"measure", verb_measure},
+    {"nightly", verb_nightly},   {"compare", verb_compare},       {"bisect", verb_bisect},   {"history", verb_history},
+    {"replay", verb_replay},     {"accept", verb_accept},         {"void", verb_void},       {"undo", verb_undo},
+    {"simulate", verb_simulate}, {"import", verb_import},         {"export", verb_export},   {"store", verb_store},
+    {"report", verb_report},     {"ledger", verb_ledger},         {"publish", verb_publish}, {"watch", verb_watch},
+    {"release", verb_release},   {"completion", verb_completion},
 };
 
 Result<int> dispatch(const Options& options) {

@@ -5,6 +5,7 @@
 
 #include "ci/cli/context.hpp"
 #include "ci/cli/pages.hpp"
+#include "ci/cli/release_view.hpp"
 #include "ci/report/compare.hpp"
 #include "ci/report/result.hpp"
 #include "ci/report/site.hpp"
@@ -64,6 +65,58 @@ Result<int> report_compare(const Options& options) {
   return 0;
 }
 
+bool is_perf_report(const std::string& text) {
+  const auto document = parse_json(text);
+  return document && document->is_object() && document->contains("schema") &&
+         (*document)["schema"] == "yuneta-perf-report/1";
+}
+
+struct ReleaseSource {
+  report::ReleaseModel model;
+  std::string document;  // as JSON
+};
+// A file of `release --json` or of yuneta-perf-report/1.
+Result<ReleaseSource> release_of_file(const std::string& file) {
+  NG_TRY(auto text, read_file(file, std::size_t{16} << 20U));
+  if (is_perf_report(text)) {
+    NG_TRY(const auto perf, formats::parse_perf_report(text));
+    return ReleaseSource{from_perf_report(perf), std::move(text)};
+  }
+  NG_TRY(auto model, report::read_release(text));
+  return ReleaseSource{std::move(model), std::move(text)};
+}
+
+// A release that was measured, by what was typed then; without a name the newest.
+Result<ReleaseSource> release_of_store(const Options& options) {
+  NG_TRY(const auto config, load_config(options));
+  NG_TRY(const auto store, open_store(config));
+  NG_TRY(const auto releases, report::load_releases(*store, config.project));
+  const auto wanted = options.positional.empty() ? std::string() : options.positional[0];
+  for (auto at = releases.rbegin(); at != releases.rend(); ++at) {
+    if (!wanted.empty() && at->model.to != wanted && at->model.commit.rfind(wanted, 0) != 0) continue;
+    return ReleaseSource{at->model, at->document};
+  }
+  return fail(Code::usage,
+              wanted.empty() ? std::string("no release was measured yet; `nightgate release FROM TO` does")
+                             : fmt::format("no release '{}' was measured, and there is no file of that name", wanted));
+}
+
+Result<int> report_release(const Options& options) {
+  std::error_code ignored;
+  const bool file = !options.positional.empty() && fs::is_regular_file(options.positional[0], ignored);
+  NG_TRY(const auto source, file ? release_of_file(options.positional[0]) : release_of_store(options));
+  if (options.format == "yuneta") {
+    NG_CHECK(deliver(options, formats::print_perf_report(to_perf_report(source.model))));
+  } else if (options.json || options.format == "json") {
+    NG_CHECK(deliver(options, source.document + "\n"));
+  } else if (options.format == "markdown" || options.format == "md") {
+    NG_CHECK(deliver(options, report::release_markdown(source.model, markdown_bytes)));
+  } else {
+    NG_CHECK(deliver(options, report::release_page(source.model)));
+  }
+  return 0;
+}
+
 Result<int> report_site(const Options& options, const config::Config& config, store::Store& store) {
   report::SiteOptions how;
   how.project = config.project;
@@ -84,6 +137,11 @@ Result<int> report_site(const Options& options, const config::Config& config, st
 }  // namespace
 
 Result<int> verb_report(const Options& options) {
+  if (options.action == "release") return report_release(options);
+  if (options.positional.empty())
+    return fail(Code::usage,
+                fmt::format("report {} needs to know which; see `nightgate report --help`", options.action));
+  if (options.format == "yuneta") return fail(Code::usage, "--format yuneta is for releases");
   if (options.action == "compare") return report_compare(options);
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto store, open_store(config));

@@ -53,7 +53,7 @@ struct CompareModel {
 [[nodiscard]] Result<CompareModel> read_compare(std::string_view text);
 [[nodiscard]] std::string lead_of(const CompareModel& model);
 [[nodiscard]] std::string compare_page(const CompareModel& model);
-// The parts of the page that a release page shows too: decision table, intervals, index bars, raw pairs.
-[[nodiscard]] std::string compare_tables(const CompareModel& model, const ComparedHead& head);
+// A table of its pairs for each metric; a release page shows them too.
+[[nodiscard]] std::string raw_pairs(const ComparedHead& head);
 
 }  // namespace nightgate::report

@@ -63,24 +63,6 @@ std::string decision_table(const ComparedHead& head) {
   return table.str();
 }
 
-std::string raw_pairs(const ComparedHead& head) {
-  std::string out;
-  for (const auto& m : head.metrics) {
-    const auto pairs = std::min(m.base_values.size(), m.head_values.size());
-    if (pairs == 0) continue;
-    const auto scaled = scale_for(std::max(m.base, m.head), m.unit);
-    Table table(fmt::format("{}, {}: {} pairs", m.metric, head.name, pairs), {"pair", "base", "head", "head / base"},
-                {true, true, true, true});
-    for (std::size_t i = 0; i < pairs; ++i) {
-      table.row({html(fmt::format("{}", i + 1)), html(number(m.base_values[i] * scaled.factor) + " " + scaled.unit),
-                 html(number(m.head_values[i] * scaled.factor) + " " + scaled.unit),
-                 html(m.base_values[i] > 0 ? fmt::format("{:.3f}", m.head_values[i] / m.base_values[i]) : "–")});
-    }
-    out += table.str();
-  }
-  return out;
-}
-
 void trade_section(const ComparedHead& head, Page& page) {
   const auto list = [&](std::string_view verdict) {
     std::string out;
@@ -149,8 +131,6 @@ std::string quoted(const std::string& argument) {
   return out + "'";
 }
 
-}  // namespace
-
 std::string compare_tables(const CompareModel& model, const ComparedHead& head) {
   if (head.metrics.empty()) return {};
   auto out = decision_table(head);
@@ -162,6 +142,26 @@ std::string compare_tables(const CompareModel& model, const ComparedHead& head) 
   }
   out += interval_chart(intervals, model.min_change, "Changes against base: " + head.name);
   out += index_chart(bars, "Index, base = 100: " + head.name);
+  return out;
+}
+
+}  // namespace
+
+std::string raw_pairs(const ComparedHead& head) {
+  std::string out;
+  for (const auto& m : head.metrics) {
+    const auto pairs = std::min(m.base_values.size(), m.head_values.size());
+    if (pairs == 0) continue;
+    const auto scaled = scale_for(std::max(m.base, m.head), m.unit);
+    Table table(fmt::format("{}, {}: {} pairs", m.metric, head.name, pairs), {"pair", "base", "head", "head / base"},
+                {true, true, true, true});
+    for (std::size_t i = 0; i < pairs; ++i) {
+      table.row({html(fmt::format("{}", i + 1)), html(number(m.base_values[i] * scaled.factor) + " " + scaled.unit),
+                 html(number(m.head_values[i] * scaled.factor) + " " + scaled.unit),
+                 html(m.base_values[i] > 0 ? fmt::format("{:.3f}", m.head_values[i] / m.base_values[i]) : "–")});
+    }
+    out += table.str();
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ci/report/ledger.hpp"
+#include "ci/report/release.hpp"
 #include "ci/report/site_parts.hpp"
 #include "ci/report/style.hpp"
 #include "ci/report/text.hpp"
@@ -263,13 +264,30 @@ class Site {
     return {};
   }
 
+  // Their names and addresses, newest first.
+  Result<std::vector<std::pair<std::string, std::string>>> write_releases() {
+    std::vector<std::pair<std::string, std::string>> out;
+    NG_TRY(const auto releases, load_releases(store_, options_.project));
+    const SiteLinks links{"../", "", "", {}, {}};
+    for (const auto& release : releases) {
+      const auto name = slug(release.model.to);
+      NG_CHECK(files_.write_if_changed("release/" + name + ".json", release.document));
+      NG_CHECK(
+          files_.write_if_changed("release/" + name + ".html", release_page(release.model, &links, name + ".json")));
+      out.emplace_back(lead_of(release.model), "release/" + name + ".html");
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+  }
+
   Status write_rest() {
     NG_TRY(const auto entries, store_.ledger(options_.project));
     const SiteLinks links{"", "", "", {}, {}};
     NG_CHECK(files_.write_if_changed("ledger.html", ledger_page(entries, options_.project, &links)));
     NG_CHECK(files_.write_if_changed("nightgate.css", style_sheet()));
     NG_CHECK(files_.write_if_changed("nightgate.js", site_script()));
-    return files_.write_if_changed("index.html", index_page(options_, machines_, {}));
+    NG_TRY(const auto releases, write_releases());
+    return files_.write_if_changed("index.html", index_page(options_, machines_, releases));
   }
 
   store::Store& store_;

@@ -10,6 +10,8 @@
 namespace nightgate::formats {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kMost = 1e300;
 constexpr JsonLimits kLimits{std::size_t{16} << 20U, 32, false};
 
@@ -119,6 +121,53 @@ Result<PerfReport> parse_perf_report(std::string_view text) {
   NG_CHECK(read_list(root, "ab", out.comparisons, comparison));
   NG_CHECK(read_list(root, "figures", out.figures, figure));
   return out;
+}
+
+namespace {
+
+Json statistics_json(const PerfStatistics& s) {
+  Json out = {{"mean", s.mean}};
+  if (s.sd) out["sd"] = *s.sd;
+  if (s.median) out["median"] = *s.median;
+  if (s.min) out["min"] = *s.min;
+  if (s.max) out["max"] = *s.max;
+  return out;
+}
+
+const char* word(Better better) { return better == Better::higher ? "higher" : "lower"; }
+
+}  // namespace
+
+std::string print_perf_report(const PerfReport& report) {
+  Json out;
+  out["schema"] = "yuneta-perf-report/1";
+  out["version"] = report.version;
+  if (!report.previous.empty()) out["previous"] = report.previous;
+  out["date"] = to_rfc3339(report.date);
+  out["machine"] = {{"model", report.machine}, {"cpu", report.machine_class}};
+  out["ab"] = Json::array();
+  for (const auto& c : report.comparisons) {
+    Json row = {{"id", c.id},
+                {"unit", c.unit},
+                {"better", word(c.better)},
+                {"previous", statistics_json(c.previous)},
+                {"current", statistics_json(c.current)},
+                {"n", c.n},
+                {"verdict", c.verdict},
+                {"reason", c.reason}};
+    if (c.change_pct) row["change_pct"] = *c.change_pct;
+    out["ab"].push_back(std::move(row));
+  }
+  out["figures"] = Json::array();
+  for (const auto& f : report.figures) {
+    auto row = statistics_json(f.statistics);
+    row["id"] = f.id;
+    row["unit"] = f.unit;
+    row["better"] = word(f.better);
+    row["n"] = f.n;
+    out["figures"].push_back(std::move(row));
+  }
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace nightgate::formats

@@ -45,5 +45,7 @@ struct PerfReport {
 
 // Code::bad_data with the JSON path. Unknown fields are passed over.
 [[nodiscard]] Result<PerfReport> parse_perf_report(std::string_view text);
+// The inverse: what parsing it gives again is equal.
+[[nodiscard]] std::string print_perf_report(const PerfReport& report);
 
 }  // namespace nightgate::formats

@@ -170,15 +170,36 @@ class Single(PageCase):
         self.program("report", "trip", "1", "--output", "trip.html")
         self.program("compare", project.commits[0], project.commits[11], "--quiet", "--html", "compare.html", "--label",
                      SCRIPT, code=1)
+        self.release(project.commits[0], project.commits[11])
         (self.dir / "ledger.html").write_text(self.program("ledger", "--format", "html").out)
         self.program("report", "site", "site")
         self.browse({"night": (self.dir / "night.html", ["default.work.ops"]),
                      "trip": (self.dir / "trip.html", [SCRIPT, "How to reproduce"]),
                      "compare": (self.dir / "compare.html", ["WORSENS", "default.work.ops"]),
                      "quick-ledger": (self.dir / "ledger.html", [SCRIPT]),
+                     "release": (self.dir / "release.html", ["unexplained", "Absolute figures"]),
+                     "site-release": (next((self.dir / "site/release").glob("*.html")), ["checks <b>every</b> write"]),
                      "real-index": (self.dir / "site/index.html", [SCRIPT, "Open regressions"]),
                      "real-night": (self.dir / "site/machine/bench-1/night/9.html", ["Conditions over"]),
                      "quick-metric": (self.dir / "site/machine/bench-1/metric/default.work.ops.html", [SCRIPT])})
+
+    def release(self, base, head):
+        """Measured twice: a price nobody explained fails under --strict; with its reason it does not."""
+        import jsonschema
+        ran = self.program("release", base, head, "--quiet", "--strict", "--json", "--html", "release.html", code=1)
+        document = ran.json()
+        jsonschema.validate(document, json.loads((support.ROOT / "config/schemas/release.schema.json").read_text()))
+        self.assertEqual(document["unexplained"], 1)
+        self.assertEqual({c["metric"]: c["outcome"] for c in document["changes"]},
+                         {"default.work.ops": "price", "default.work.lag": "same"})
+        self.assertTrue(all(f["rounds"] >= 5 for f in document["figures"]), document["figures"])
+        self.program("release", base, head, "--quiet", "--strict", "--reason", "default.work.ops=checks <b>every</b> write",
+                     code=0)
+        self.assertIn("checks <b>every</b> write", self.program("report", "release", head, "--json").out)
+        self.program("report", "release", "--format", "yuneta", "--output", "perf.json")
+        self.assertEqual(json.loads((self.dir / "perf.json").read_text())["ab"][0]["verdict"], "price")
+        self.assertIn("Absolute figures", self.program("report", "release", "perf.json").out)
+        self.program("report", "release", "v99", code=2)
 
     def test_compare_from_its_document(self):
         document = GOLDEN / "compare.json"
