@@ -102,9 +102,13 @@ Result<int> verb_release(const Options& options) {
                                 {"started", to_rfc3339(started)},
                                 {"nightgate", records::program_version()},
                                 {"min_change", config.gate.min_change}});
-  // Typed references name a release better than a commit does.
-  document["from"] = options.positional[0];
-  document["to"] = options.positional[1];
+  // A name that was typed says more than a label made from the commit.
+  const auto named = [&](std::size_t arm) {
+    const auto& typed = options.positional[arm];
+    return typed == arms[arm].commit ? arms[arm].label : typed;
+  };
+  document["from"] = named(0);
+  document["to"] = named(1);
   auto kept = document;
   kept["schema"] = "nightgate-release/1";
   NG_CHECK(store->begin_run(records::new_run(config, store::RunKind::release, machine, uuid, started)));

@@ -45,7 +45,8 @@ void changes_section(const ReleaseModel& model, Page& page) {
     return;
   }
   Table table(fmt::format("{} against {}", model.to, model.from),
-              {"metric", "what", "change", model.from.empty() ? "before" : model.from, model.to, "pairs"},
+              {"metric", "what", "change", model.from.empty() ? "before" : shorten(model.from, 20),
+               shorten(model.to, 20), "pairs"},
               {false, false, true, true, true, true});
   std::vector<Interval> intervals;
   for (const auto& c : model.changes) {

@@ -47,15 +47,18 @@ void add_nights(store::Connection& db, int from, int to) {
       "md5('bench' || i)::uuid), 'judged', (SELECT target_id FROM target WHERE pr = i) FROM project, machine, " +
       range));
   must(db.script(fmt::format(
-      "INSERT INTO reading (night_id, metric_id, definition_id, value) SELECT n.night_id, m.metric_id, d.definition_id, "
-      "(1000 + 90 * m.metric_id) * (1 + 0.01 * (random() + random() + random() - 1.5)) * CASE WHEN m.metric_id % 40 = 0 "
+      "INSERT INTO reading (night_id, metric_id, definition_id, value) SELECT n.night_id, m.metric_id, "
+      "d.definition_id, "
+      "(1000 + 90 * m.metric_id) * (1 + 0.01 * (random() + random() + random() - 1.5)) * CASE WHEN m.metric_id % 40 = "
+      "0 "
       "AND n.sequence >= 20 + m.metric_id % 320 AND (m.metric_id % 80 = 0 OR n.sequence < 32 + m.metric_id % 320) THEN "
       "0.8 ELSE 1 END FROM night n, metric m, definition d WHERE n.sequence BETWEEN {0} AND {1} ORDER BY n.night_id, "
       "m.metric_id;"
       "INSERT INTO verdict (night_id, metric_id, verdict, state, value, baseline, change, red, explanation) SELECT "
       "night_id, metric_id, CASE WHEN NOT fallen THEN 'good' WHEN nth = 0 THEN 'suspect' WHEN nth = 1 THEN 'trip' ELSE "
       "'red' END, 'steady', value, base, value / base - 1, fallen AND nth > 0, '{{\"sigma\":0.01,\"threshold\":[0.05,"
-      "0.04]}}' FROM (SELECT g.night_id, g.metric_id, g.value, 1000 + 90 * g.metric_id AS base, g.value < 0.9 * (1000 + "
+      "0.04]}}' FROM (SELECT g.night_id, g.metric_id, g.value, 1000 + 90 * g.metric_id AS base, g.value < 0.9 * (1000 "
+      "+ "
       "90 * g.metric_id) AS fallen, n.sequence - 20 - g.metric_id % 320 AS nth FROM reading g JOIN night n USING "
       "(night_id) WHERE n.sequence BETWEEN {0} AND {1}) x ORDER BY 1, 2",
       from, to)));
@@ -74,7 +77,8 @@ void make_history(store::Connection& db, int metrics, int nights) {
       "INSERT INTO trip_group (project_id, machine_id, first, last_good, tripped) SELECT DISTINCT project_id, "
       "machine_id, n.sequence - 1, n.sequence - 2, n.sequence FROM verdict v JOIN night n USING (night_id) WHERE "
       "v.verdict = 'trip'; INSERT INTO trip (group_id, metric_id, position, kind, change, baseline, level, tripped, "
-      "state) SELECT g.group_id, v.metric_id, v.metric_id, 'step', v.change, v.baseline, v.value, n.sequence, CASE WHEN "
+      "state) SELECT g.group_id, v.metric_id, v.metric_id, 'step', v.change, v.baseline, v.value, n.sequence, CASE "
+      "WHEN "
       "v.metric_id % 80 = 0 THEN 'open' ELSE 'recovered' END FROM verdict v JOIN night n USING (night_id) JOIN "
       "trip_group g ON g.tripped = n.sequence WHERE v.verdict = 'trip'"));
   must(db.script("ANALYZE; CHECKPOINT"));
