@@ -50,7 +50,9 @@ std::string clean(std::string_view text) { return report::plain(text); }
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 bool colour_wanted() {
   const char* no_color = std::getenv("NO_COLOR");
-  return stdout_is_terminal() && (no_color == nullptr || *no_color == '\0');
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return stdout_is_terminal() && !dumb && (no_color == nullptr || *no_color == '\0');
 }
 
 LiveProgress::LiveProgress(bool quiet) : terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet) {}

@@ -18,10 +18,17 @@ namespace {
 
 using nlohmann::json;
 
-int terminal_width() {
+// Columns to fill; a pipe or a file has none, and 100 is easy to read there.
+std::size_t terminal_width() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<std::size_t>(20, size.ws_col);
   return 100;
+}
+
+// A line of text from outside, cut at the terminal's edge; whole in a pipe or file.
+std::string fitted(const std::string& line) {
+  const auto text = clean(line);
+  return stdout_is_terminal() ? report::shorten(text, terminal_width() - 1) : text;
 }
 
 struct Change {
@@ -29,6 +36,12 @@ struct Change {
   const store::SeriesPoint *first, *last, *before;  // it lies after `before`, at the latest in `last`
 };
 struct View {
+  // The unit is chosen once, by the largest value.
+  [[nodiscard]] report::Scaled scaled() const {
+    double largest = 0;
+    for (const auto& p : points) largest = std::isfinite(p.value) ? std::max(largest, p.value) : largest;
+    return report::scale_for(largest, info.unit);
+  }
   store::MetricInfo info;
   std::vector<store::SeriesPoint> points;  // oldest first
   // Change points in hindsight; borrowed from `points`.
@@ -51,7 +64,7 @@ std::vector<Change> View::changes() const {
   return out;
 }
 
-// One block character a night, lowest to highest value shown; bad nights in red, gaps as spaces.
+// One block character a night; bad nights in red, gaps as spaces.
 std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t width, bool colour) {
   static constexpr const char* blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -61,6 +74,8 @@ std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t
     low = std::min(low, points[i].value);
     high = std::max(high, points[i].value);
   }
+  // Noise shall not look like mountains: the picture covers at least 10 % of the value.
+  const double middle = (low + high) / 2, half = std::max({(high - low) / 2, std::abs(middle) * 0.05, 1e-300});
   std::string out;
   for (auto i = first; i < points.size(); ++i) {
     const auto& p = points[i];
@@ -68,27 +83,37 @@ std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t
       out += " ";
       continue;
     }
-    const auto level = high > low ? static_cast<std::size_t>(std::lround(7 * (p.value - low) / (high - low))) : 3U;
+    const auto level = static_cast<std::size_t>(std::clamp(3.5 + 3.5 * (p.value - middle) / half, 0.0, 7.0));
     const bool bad = p.red || p.verdict == "suspect" || p.verdict == "trip";
     out += colour && bad ? std::string("\x1b[31m") + blocks[level] + "\x1b[0m" : blocks[level];
   }
   return out;
 }
 
+// Code points, near enough to columns for names of metrics.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 std::string mark_of(const store::SeriesPoint& p) {
   if (p.voided) return "void";
   if (p.verdict.empty()) return "not judged";
-  return p.red && p.verdict != "trip" ? p.verdict + " (red)" : p.verdict;
+  auto words = p.verdict;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return p.red && words != "trip" && words != "red" ? words + " (red)" : words;
 }
 
 std::string table(const View& view, const Options& options) {
   std::string out;
   const auto shown = std::min(view.points.size(), static_cast<std::size_t>(options.limit));
+  const auto factor = view.scaled().factor;
   for (auto i = view.points.size() - shown; i < view.points.size(); ++i) {
     const auto& p = view.points[i];
-    out += clean(fmt::format("  {:>5} {:<20} {:<10} {:>12} {:>8}  {}{}", p.sequence, to_rfc3339(p.started),
-                             p.commit.substr(0, 10), figure(p.value), std::isfinite(p.change) ? percent(p.change) : "",
-                             mark_of(p), p.reason.empty() ? "" : ": " + p.reason)) +
+    out += fitted(fmt::format("  {:>5} {:<20} {:<10} {:>12} {:>8}  {}{}", p.sequence, to_rfc3339(p.started),
+                              p.commit.substr(0, 10), figure(p.value * factor),
+                              std::isfinite(p.change) ? percent(p.change) : "", mark_of(p),
+                              p.reason.empty() ? "" : ": " + p.reason)) +
            "\n";
   }
   return out;
@@ -96,11 +121,12 @@ std::string table(const View& view, const Options& options) {
 
 std::string changes_text(const View& view) {
   std::string out;
+  const auto factor = view.scaled().factor;
   for (const auto& c : view.changes()) {
     out += clean(fmt::format(
                "  change {:>8}  {} -> {}  after night {} ({}), at the latest in night {} ({}), confidence {}",
-               percent(c.point.change), figure(c.point.before), figure(c.point.after), c.before->sequence,
-               c.before->commit.substr(0, 10), c.last->sequence, c.last->commit.substr(0, 10),
+               percent(c.point.change), figure(c.point.before * factor), figure(c.point.after * factor),
+               c.before->sequence, c.before->commit.substr(0, 10), c.last->sequence, c.last->commit.substr(0, 10),
                report::probability(c.point.confidence))) +
            "\n";
   }
@@ -142,6 +168,32 @@ json to_json(const View& view) {
                              {"voided", p.voided}});
   }
   return out;
+}
+
+std::string last_figure(const View& view) {
+  const auto scaled = view.scaled();
+  const auto last = std::find_if(view.points.rbegin(), view.points.rend(), [](const auto& p) { return !p.voided; });
+  const double value = last == view.points.rend() ? store::unknown : last->value;
+  return fmt::format("{} {} ({})", figure(value * scaled.factor), scaled.unit,
+                     view.info.better == store::Better::higher ? "up is better" : "down is better");
+}
+
+// One metric: its name and figure, and under them a picture as wide as the terminal.
+std::string heading(const View& view) {
+  return fitted(fmt::format("{}  {}", view.info.name, last_figure(view))) + "\n  " +
+         sparkline(view.points, terminal_width() - 4, colour_wanted()) + "\n";
+}
+
+// One of many: name, picture, figure in a line that fits; the picture goes first where there is no room.
+std::string line_of(const View& view, std::size_t name_width) {
+  const auto figure_text = clean(last_figure(view));
+  auto name = clean(view.info.name);
+  if (stdout_is_terminal()) name = report::shorten(name, name_width - 1);
+  const auto padding = std::string(name_width - std::min(name_width, characters(name)), ' ');
+  const auto used = std::max(name_width, characters(name)) + characters(figure_text) + 4;
+  const auto room = terminal_width() > used ? terminal_width() - used : 0;
+  if (room < 8) return fitted(name + padding + " " + figure_text) + "\n";
+  return name + padding + " " + sparkline(view.points, room, colour_wanted()) + "  " + figure_text + "\n";
 }
 
 Result<View> view_of(store::Store& store, const config::Config& config, const std::string& machine,
@@ -232,6 +284,9 @@ Result<int> verb_history(const Options& options) {
   }
   json document = {{"machine", machine}, {"metrics", json::array()}};
   const bool one = !options.positional.empty();
+  std::size_t name_width = 0;
+  for (const auto& info : metrics) name_width = std::max(name_width, characters(info.name));
+  name_width = std::min(name_width, std::max<std::size_t>(12, terminal_width() * 2 / 5));
   for (const auto& info : metrics) {
     NG_TRY(const auto view, view_of(*store, config, machine, info));
     if (view.points.empty() || (!one && !info.gated)) continue;
@@ -240,11 +295,7 @@ Result<int> verb_history(const Options& options) {
       if (options.changes) document["metrics"].back()["changes"] = changes_json(view);
       continue;
     }
-    const auto width = static_cast<std::size_t>(std::max(20, terminal_width() - (one ? 4 : 50)));
-    const auto& last = view.points.back();
-    print(fmt::format("{:<36} {}  {} {} {}\n", info.name, sparkline(view.points, width, colour_wanted()),
-                      figure(last.value), info.unit,
-                      info.better == store::Better::higher ? "(up is better)" : "(down is better)"));
+    print(one ? heading(view) : line_of(view, name_width));
     if (one) print(table(view, options));
     if (options.changes) print(changes_text(view));
   }

@@ -7,10 +7,15 @@ the page, no sideways scrolling, nothing for axe to complain about, and names th
 Needs chromium (ci/setup), and puppeteer-core and axe-core from npm in build/npm or $NIGHTGATE_NODE_MODULES (ci/test)."""
 import csv
 import difflib
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
+import subprocess
 import sys
+import termios
 import unittest
 from pathlib import Path
 
@@ -154,6 +159,50 @@ class Site(PageCase):
         (self.dir / "www" / "index.html").write_text("mine")
         self.assertIn("not a site of nightgate", self.program("report", "site", "www", code=2).err)
         self.assertEqual((self.dir / "www" / "index.html").read_text(), "mine")
+
+
+class History(PageCase):
+    """history in the terminal: every line fits, colour only where it is wanted."""
+
+    def at(self, columns, *arguments, **environment):
+        """What is printed on a terminal that is so many columns wide."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        out = subprocess.run([support.PROGRAM, "history", *arguments], cwd=self.dir, stdout=theirs, stdin=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm", **environment}, timeout=60)
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the end of a terminal
+                break
+            if not part:
+                break
+            text += part
+        os.close(ours)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_history(self):
+        self.project([GOOD])
+        write_history(self.dir / "history.csv")
+        self.program("import", "history.csv")
+        piped = self.program("history", "default.work.ops", "--changes").out
+        self.golden("history.txt", piped)
+        self.assertNotIn("red (red)", piped)
+        self.assertNotIn("\x1b", piped)
+        self.golden("history-all.txt", self.program("history").out)
+        for columns in (60, 80, 140):
+            for arguments in ((), ("default.work.ops",)):
+                text = self.at(columns, *arguments)
+                self.assertIn("\x1b[31m", text)
+                plain = re.sub("\x1b\\[[0-9]*m", "", text)
+                self.assertNotIn("\x1b", plain)
+                for line in plain.splitlines():
+                    self.assertLessEqual(len(line), columns, line)
+        self.assertNotIn("\x1b", self.at(80, NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.at(80, TERM="dumb"))
 
 
 class Single(PageCase):
