@@ -19,7 +19,9 @@ constexpr double keep_confirming = 0.5;
 constexpr double enough_if_settled = 0.6;  // P(leading gap) that is named when more runs can't settle it, see settled()
 constexpr double settled_information = 200;  // runs times (shift / noise)^2 of the gap's ends after which it is so
 constexpr std::size_t widest_range = 3;      // gaps of a range answered then
-constexpr int fresh_runs_needed = 2;         // of the point before the culprit and of the culprit, each
+constexpr double quiet = 3;                // shift / noise above which it is the images that are in doubt, not the runs
+constexpr double second_look_error = 0.5;  // of the error allowed, where it is quiet: images scatter in many ways
+constexpr int fresh_runs_needed = 2;       // of the point before the culprit and of the culprit, each
 
 double log_sum(const std::vector<double>& terms) {
   double top = -std::numeric_limits<double>::infinity();
@@ -115,12 +117,27 @@ std::vector<int> search_points(const State& state, int machine) {
   return points;
 }
 
+bool is_quiet(const State& state) { return state.belief->shift() >= quiet * state.belief->noise(); }
+
 // After the first pairs: where runs are quiet, or the first look is sure already, it is the images that are in doubt,
 // and other images are the better company.
 bool wants_ladder(const State& state, const Gap& gap) {
-  constexpr double quiet = 3;  // shift / noise
   const bool images_in_doubt = state.belief->of(gap) >= 1 - state.problem->error;
-  return enough_fresh(state, gap) && (images_in_doubt || state.belief->shift() >= quiet * state.belief->noise());
+  return enough_fresh(state, gap) && (images_in_doubt || is_quiet(state));
+}
+
+// An image may have an offset of its own, and the two at the ends are but two. After the first pairs the ends'
+// neighbours further in stand in for them, in turn with the ends themselves.
+std::vector<int> stand_ins(const State& state) {
+  const std::size_t good = state.layout->usable_index(state.layout->good);
+  const std::size_t bad = state.layout->usable_index(state.layout->bad);
+  const std::size_t away = std::min(state.blocks.size() % 3, (bad - good) / 4);
+  return {state.layout->usable[good + away], state.layout->usable[bad - away]};
+}
+
+bool searching(const State& state) {
+  return std::any_of(state.blocks.begin(), state.blocks.end(),
+                     [](const Block& block) { return block.phase != Phase::reproduce; });
 }
 
 std::vector<int> points_for(const State& state, Phase phase, const Gap& gap, int machine) {
@@ -129,7 +146,7 @@ std::vector<int> points_for(const State& state, Phase phase, const Gap& gap, int
   switch (phase) {
     case Phase::reproduce:
       if (state.blocks.empty()) return {good, bad, good, bad};
-      return {good, bad};
+      return searching(state) ? std::vector<int>{good, bad} : stand_ins(state);
     case Phase::confirm:
       return wants_ladder(state, gap) ? ladder_block(state, gap)
                                       : std::vector<int>{gap.lower, gap.lower, gap.upper, gap.upper};
@@ -176,11 +193,6 @@ Plan round_of(const State& state, Phase phase, const Gap& gap) {
   plan.why = "the budget of " + std::to_string(state.problem->max_measurements) +
              " measurements does not hold another round; grant more and resume, or lengthen the load run";
   return plan;
-}
-
-bool searching(const State& state) {
-  return std::any_of(state.blocks.begin(), state.blocks.end(),
-                     [](const Block& block) { return block.phase != Phase::reproduce; });
 }
 
 Plan finished(Outcome outcome, std::string why) {
@@ -240,7 +252,8 @@ Plan confirm(const State& state) {
   const Gap lead = second.leading();
   const double sure = second.of(lead);
   const bool fresh = enough_fresh(state, lead) && fresh_log_ratio(state, lead) >= std::log((1 - error) / error);
-  if (fresh && sure >= 1 - error) return named(lead, sure);
+  const double allowed = is_quiet(state) ? second_look_error * error : error;
+  if (fresh && sure >= 1 - allowed) return named(lead, sure);
   // However clear it looks, nobody is named without fresh starts.
   if (enough_fresh(state, lead) && settled(state, lead)) {
     if (fresh && sure >= enough_if_settled) return named(lead, sure);
@@ -263,7 +276,8 @@ Plan make_plan(const State& state) {
   const Gap lead = belief.leading();
   const bool measured = !state.blocks.empty();
   if (!state.problem->force) {
-    if (measured && belief.no_shift() >= 1 - error)
+    const bool enough_images = state.layout->usable.size() < 5 || state.blocks.size() > 1;
+    if (measured && enough_images && belief.no_shift() >= 1 - error)
       return finished(Outcome::not_reproduced,
                       "both ends measure alike now: the machine or its surroundings changed, not a merge");
     if (!measured || belief.no_shift() > (searching(state) ? back_to_ends : enter_search))

@@ -15,7 +15,7 @@ struct Scatter {
 };
 constexpr std::array<Scatter, 2> scatters{Scatter{0.0, 0.3}, Scatter{0.2, 0.7}};
 constexpr std::array<double, 3> noises{0.7, 1.0, 1.4};
-constexpr std::size_t neighbours = 4;
+constexpr std::size_t neighbours = 12;
 
 // The classes worth a second look: the neighbours of the most probable one differ from it by a few images only.
 std::vector<std::size_t> live_classes(const State& state) {
@@ -27,7 +27,7 @@ std::vector<std::size_t> live_classes(const State& state) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::size_t away = i > middle ? i - middle : middle - i;
     const bool possible = state.layout->weight(classes[i].low, classes[i].high) > 0;
-    if (possible && (away <= neighbours || (classes[i].mass > 0.01 && live.size() < 10))) live.push_back(i);
+    if (possible && (away <= neighbours || (classes[i].mass > 0.01 && live.size() < 30))) live.push_back(i);
   }
   return live;
 }

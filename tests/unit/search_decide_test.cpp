@@ -326,3 +326,23 @@ TEST_CASE("a noise told far too small is found out, not believed", "[search]") {
     CHECK(decision.answer.measurements <= 120);
   }
 }
+
+TEST_CASE("before 'not reproduced' is said, images beside the ends were measured too", "[search]") {
+  // The images at the ends have offsets that hide the shift; those beside them show it.
+  const auto measure = [](const NextBlock&, int point) -> std::optional<double> {
+    if (point == 0) return 0.35;
+    return point >= 20 ? (point == 40 ? 0.05 : 0.4) : 0.0;
+  };
+  auto problem = problem_of(40, 0.4, 0.05);
+  std::vector<Observation> log;
+  auto decision = decide(problem, log);
+  while (!decision.next.empty() && log.size() < 6) {
+    measure_one(log, decision.next.front(), measure);
+    decision = decide(problem, log);
+  }
+  REQUIRE(log.size() == 6);
+  std::set<int> points;
+  for (const auto& one : log) points.insert(one.point);
+  CHECK(points.size() == 4);
+  CHECK((*std::next(points.begin()) < 20 && *std::prev(points.end(), 2) >= 20));
+}
