@@ -83,7 +83,8 @@ std::string sparkline(const std::vector<store::SeriesPoint>& points, std::size_t
       out += " ";
       continue;
     }
-    const auto level = static_cast<std::size_t>(std::clamp(3.5 + 3.5 * (p.value - middle) / half, 0.0, 7.0));
+    const auto level =
+        static_cast<std::size_t>(std::lround(std::clamp(3.5 + 3.5 * (p.value - middle) / half, 0.0, 7.0)));
     const bool bad = p.red || p.verdict == "suspect" || p.verdict == "trip";
     out += colour && bad ? std::string("\x1b[31m") + blocks[level] + "\x1b[0m" : blocks[level];
   }

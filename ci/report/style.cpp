@@ -69,6 +69,7 @@ document.querySelectorAll("[data-filter]").forEach(function (box, i) {
   box.before(label);
 });
 document.querySelectorAll("figure[data-read] svg").forEach(function (svg) {
+  svg.parentNode.scrollLeft = svg.parentNode.scrollWidth; // the newest nights are at the right
   var line = document.createElement("p");
   line.className = "readout";
   line.textContent = "Point at a night to read it here.";
