@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bisect/search/engine.hpp"
 #include "bisect/session/session.hpp"
 #include "gate/base/json.hpp"
 
@@ -56,6 +57,7 @@ json blocks_json(const Outcome& outcome) {
   }
   json out = json::array();
   std::vector<search::Observation> seen;
+  search::Engine engine(outcome.plan.problem);
   for (const auto& [key, steps] : blocks) {
     json block = {{"block", key.first},
                   {"phase", search::to_string(steps.front()->seen.phase)},
@@ -69,7 +71,7 @@ json blocks_json(const Outcome& outcome) {
       block["values"].push_back(step->seen.value ? json(step->value) : json());
       if (!step->failure.empty()) block["failures"].push_back({{"commit", step->commit}, {"why", step->failure}});
     }
-    const auto progress = search::decide(outcome.plan.problem, seen).progress;
+    const auto progress = engine.decide(seen).progress;
     block["probability"] = progress.probability;
     block["leading"] = commit(outcome, std::clamp(progress.leading, 0, outcome.plan.problem.merges));
     block["suspects"] = progress.suspects_left;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "bisect/search/engine.hpp"
 #include "bisect/session/prefetch.hpp"
 #include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
@@ -177,8 +178,9 @@ class Session {
 
   Status search() {
     if (const auto why = search::invalid(plan_.problem)) return fail(Code::usage, *why);
+    search::Engine engine(plan_.problem);  // decides as decide() does, without computing everything anew
     for (;;) {
-      const auto decision = search::decide(plan_.problem, observations());
+      const auto decision = engine.decide(observations());
       outcome_.answer = decision.answer;
       if (decision.next.empty()) {
         outcome_.finished = true;

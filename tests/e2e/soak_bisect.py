@@ -60,8 +60,10 @@ class Bench:
                         *options)
 
     def forecast(self, merges, document, *options):
-        """What the simulation expects at this noise and the shift that was found: right %, measurements."""
-        shift = abs(document["change_between_ends"]) if document["outcome"] != "not_reproduced" else 0.1
+        """What the simulation expects at this noise and the shift that was found. It knows the shift beforehand; a bisect by hand
+        spends four starts, a pilot, on that."""
+        found = document["outcome"] != "not_reproduced"
+        shift = abs(document["change_between_ends" if found else "expected_change"])
         rate = document["better"] == "higher"
         effect = -math.log1p(-shift) if rate else math.log1p(shift)
         said = self.run("simulate", "--merges", str(merges), "--effect", str(max(effect, 1e-6)), "--metric", self.metric,
@@ -72,11 +74,16 @@ class Bench:
 ROWS = []
 
 
+def percent(p):
+    """Never 100 % for less than certainty."""
+    return "> 99.9 %" if p >= 0.9995 else f"{100 * p:.1f} %"
+
+
 def report(name, bench, merges, document, right, *simulated):
     said = bench.forecast(merges, document, *simulated)
     row = (name, merges, "yes" if right else "NO", document["outcome"],
-           f"{100 * document['probability']:.1f} %", f"{100 * document['change']:+.0f} %", f"{100 * bench.noise:.1f} %",
-           document["measurements"], f"{said['measurements_mean']:.0f}, {said['measurements_p95']}",
+           percent(document["probability"]), f"{100 * document['change']:+.0f} %", f"{100 * bench.noise:.1f} %",
+           document["measurements"], f"{said['measurements_mean']:.0f}, {said['measurements_p95']:.0f}",
            f"{document['minutes']:.1f}")
     ROWS.append(row)
     print("| " + " | ".join(map(str, row)) + " |", flush=True)
