@@ -1,12 +1,14 @@
 // import and export: histories in and out of the store.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ci/cli/context.hpp"
 #include "ci/cli/histories.hpp"
 #include "gate/judging.hpp"
+#include "gate/measure/machine.hpp"
 #include "store/transfer.hpp"
 
 namespace nightgate::cli {
@@ -31,6 +33,36 @@ Result<std::size_t> judge_imported(const config::Config& config, const formats::
   return judged;
 }
 
+// A series goes on under the name that it has in this config. Names that the store has already stay: their nights were
+// imported before the alias was declared, and importing them again must find them.
+Status rename(const config::Config& config, formats::History& history) {
+  if (config.aliases.empty()) return {};
+  NG_TRY(const auto store, open_store(config));
+  NG_TRY(const auto known, store->metrics(config.project));
+  for (auto& row : history.rows) {
+    const auto alias = config.aliases.find(row.metric);
+    if (alias == config.aliases.end()) continue;
+    const auto same = [&](const store::MetricInfo& metric) { return metric.name == row.metric; };
+    if (std::none_of(known.begin(), known.end(), same)) row.metric = alias->second;
+  }
+  formats::sort_rows(history.rows);
+  return {};
+}
+
+// Rows of this very machine that say no class are of the class that it is: to the judge, another class is another
+// level.
+Status fill_class(const config::Config& config, formats::History& history) {
+  const auto own = machine_name(Options{}, config);
+  const auto lacks = [&](const formats::HistoryRow& row) { return row.machine == own && row.machine_class.empty(); };
+  if (std::none_of(history.rows.begin(), history.rows.end(), lacks)) return {};
+  NG_TRY(const auto topology, measure::read_topology());
+  NG_TRY(const auto machine, measure::read_machine(config.machine, topology, {}));
+  for (auto& row : history.rows) {
+    if (lacks(row)) row.machine_class = machine.machine_class;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> verb_import(const Options& options) {
@@ -41,6 +73,8 @@ Result<int> verb_import(const Options& options) {
       if (row.machine.empty()) row.machine = options.machine;
     }
   }
+  NG_CHECK(rename(config, history));
+  NG_CHECK(fill_class(config, history));
   NG_TRY(const auto open, store_options(config));
   NG_TRY(const auto imported, store::import_history(open, config.project, history));
   NG_TRY(const auto judged, judge_imported(config, history, imported));

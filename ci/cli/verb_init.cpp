@@ -4,12 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
+#include "ci/cli/found_histories.hpp"
 #include "gate/base/files.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/process.hpp"
 
 namespace nightgate::cli {
 namespace {
+
+using nlohmann::json;
 
 struct Finds {
   std::string project = "myproject";
@@ -97,6 +100,32 @@ std::string config_text(const Finds& f) {
   return out + "\n}\n";
 }
 
+// Moving in: what was measured until now, and how it comes along.
+std::string moving_in(const std::vector<FoundHistory>& histories, const std::string& host) {
+  if (histories.empty()) return "";
+  std::string out = "\nhistories that are here already; imported, the first night has a baseline:\n";
+  for (const auto& found : histories) {
+    out += fmt::format("  {}\n    # {}: {} nights, {} metrics such as {}{}\n", import_command(found, host),
+                       found.format, found.nights, found.metrics, found.metric,
+                       found.machine.empty() ? "" : ", measured on " + found.machine);
+  }
+  return out +
+         "nights of one machine are judged together: the name behind --machine, or in the file, must be this "
+         "machine's\n(\"machine\": {\"name\": ..}) where they were measured here, and another one where not. A "
+         "metric that has another name\nin the config goes on by \"aliases\": {\"old name\": "
+         "\"deployment.scenario.metric\"}, declared before the import.\n";
+}
+
+json to_json(const FoundHistory& found, const std::string& host) {
+  return {{"file", found.path},
+          {"format", found.format},
+          {"machine", found.machine},
+          {"nights", found.nights},
+          {"metrics", found.metrics},
+          {"example", found.metric},
+          {"command", import_command(found, host)}};
+}
+
 }  // namespace
 
 Result<int> verb_init(const Options& options) {
@@ -111,14 +140,20 @@ Result<int> verb_init(const Options& options) {
     return fail(Code::internal, "the config that init would write does not load: " + parsed.error().text());
   }
   NG_CHECK(write_file(options.config, text));
+  const auto histories = find_histories(fs::current_path(ignored));
+  const auto host = machine_name(options, config::Config{});
   if (options.json) {
+    auto listed = json::array();
+    for (const auto& found : histories) listed.push_back(to_json(found, host));
     print_json(options, {{"config", options.config},
                          {"project", finds.project},
                          {"repository", finds.repository},
                          {"engine", finds.engine},
-                         {"github", finds.github}});
+                         {"github", finds.github},
+                         {"histories", listed}});
   } else {
-    print(fmt::format("wrote {}; look at its port and URL, then run `nightgate check`\n", options.config));
+    print(fmt::format("wrote {}; look at its port and URL, then run `nightgate check`\n", options.config) +
+          clean(moving_in(histories, host)));
   }
   return 0;
 }
