@@ -65,6 +65,13 @@ Result<History> of_google_benchmark(std::string_view text, HistoryOptions option
   return of_program(parse_google_benchmark(text), options);
 }
 
+// How many requests a run made says nothing about its speed.
+Result<History> of_k6(std::string_view text, const HistoryOptions& options) {
+  auto readings = parse_k6(text);
+  if (readings) std::erase_if(*readings, [](const Reading& reading) { return reading.name == "requests"; });
+  return of_program(std::move(readings), options);
+}
+
 }  // namespace
 
 std::string_view format_name(HistoryFormat format) {
@@ -113,7 +120,7 @@ Result<History> parse_history(HistoryFormat format, std::string_view text, const
     case HistoryFormat::hyperfine:
       return of_program(parse_hyperfine(text), options);
     case HistoryFormat::k6:
-      return of_program(parse_k6(text), options);
+      return of_k6(text, options);
     case HistoryFormat::yuneta:
       return parse_yuneta(text, options);
   }

@@ -44,8 +44,8 @@ using Picks = std::map<std::string, std::string>;  // metric -> JSON pointer or 
 // "COMMAND" (median, s), "COMMAND.user", "COMMAND.system". An exit code other than 0 fails the whole.
 [[nodiscard]] Result<std::vector<Reading>> parse_hyperfine(std::string_view output);
 // Both forms of summary (handleSummary and --summary-export). Trends: "NAME.med", ".p(95)", ... in ms when times;
-// counters: "NAME.rate" per second; rates of failures and gauges by name. Figures that say nothing about speed
-// (checks, vus, iterations as counts) are passed over.
+// counters: "NAME.rate" per second; "requests": how many there were; rates of failures and gauges by name. Figures that
+// say nothing about speed (checks, vus, iterations as counts) are passed over.
 [[nodiscard]] Result<std::vector<Reading>> parse_k6(std::string_view output);
 
 // "tps", "latency" (average, ms) and "latency_stddev" where there. Failed transactions fail the whole.

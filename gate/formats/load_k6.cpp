@@ -75,6 +75,9 @@ Status add_metric(const std::string& raw_name, const JsonReader& metric, std::ve
   if (kind == Kind::counter) {
     NG_TRY(const auto rate, values.number("rate", 0, kMost));
     out.push_back({name + ".rate", rate, name == "http_reqs" ? "requests/s" : "1/s", Better::higher});
+    if (name != "http_reqs" || !values.has("count")) return {};
+    NG_TRY(const auto count, values.number("count", 0, kMost));
+    out.push_back({"requests", count, "", Better::higher});  // what costs are divided by
   }
   return {};
 }

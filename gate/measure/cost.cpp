@@ -127,4 +127,10 @@ bool is_cost_metric(std::string_view name) {
   return std::find(std::begin(own), std::end(own), name) != std::end(own);
 }
 
+bool is_service_figure(std::string_view figure) {
+  constexpr std::string_view own[] = {"cpu_us",      "mem_peak_mib", "calls",    "ms",
+                                      "buffers_hit", "buffers_read", "wal_bytes"};
+  return std::find(std::begin(own), std::end(own), figure) != std::end(own);
+}
+
 }  // namespace nightgate::measure

@@ -50,5 +50,7 @@ class CostMeter {
 
 // One of the figures that CostMeter adds by itself, not the load: the config may change how it is gated.
 [[nodiscard]] bool is_cost_metric(std::string_view name);
+// The same for what is read of every service, without the service's name: "cpu_us", "wal_bytes" (postgres.hpp).
+[[nodiscard]] bool is_service_figure(std::string_view figure);
 
 }  // namespace nightgate::measure

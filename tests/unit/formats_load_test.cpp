@@ -158,10 +158,13 @@ TEST_CASE("k6: both forms of summary", "[formats]") {
       R"k6({"root_group":{},"metrics":{"http_req_duration":{"avg":2,"min":1,"med":1.5,"max":9,"p(90)":3,"p(95)":4},)k6"
       R"k6("http_reqs":{"count":100,"rate":50.5},"http_req_failed":{"passes":0,"fails":100,"value":0},)k6"
       R"k6("vus":{"value":1,"min":1,"max":1}}})k6";
-  const Readings expected = {
-      {"http_req_duration.avg", 2, "ms", Better::lower},   {"http_req_duration.max", 9, "ms", Better::lower},
-      {"http_req_duration.med", 1.5, "ms", Better::lower}, {"http_req_duration.p(90)", 3, "ms", Better::lower},
-      {"http_req_duration.p(95)", 4, "ms", Better::lower}, {"http_reqs.rate", 50.5, "requests/s", Better::higher}};
+  const Readings expected = {{"http_req_duration.avg", 2, "ms", Better::lower},
+                             {"http_req_duration.max", 9, "ms", Better::lower},
+                             {"http_req_duration.med", 1.5, "ms", Better::lower},
+                             {"http_req_duration.p(90)", 3, "ms", Better::lower},
+                             {"http_req_duration.p(95)", 4, "ms", Better::lower},
+                             {"http_reqs.rate", 50.5, "requests/s", Better::higher},
+                             {"requests", 100, "", Better::higher}};
   CHECK(good("k6", wrapped) == expected);
   CHECK(good("k6", flat) == expected);
   CHECK_THAT(bad("k6", replaced(wrapped, "\"rate\":0,", "\"rate\":0.125,")), Contains("12.5 %"));
