@@ -63,7 +63,7 @@ def main(path):
     for schema in sorted(SCHEMAS.glob("*.json")):
         check(results, schema.name, lambda schema=schema: check_schema(schema))
     examples = list((ROOT / "ci" / "packaging" / "examples").glob("*.json"))
-    for ready in sorted(list((ROOT / "config").rglob("*.json")) + examples):
+    for ready in sorted([*(ROOT / "config").rglob("*.json"), *(ROOT / "config").rglob("*.jsonc"), *examples]):
         if SCHEMAS not in ready.parents:
             check(results, ready.name, lambda ready=ready: check_config(ready))
 
