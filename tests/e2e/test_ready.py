@@ -77,7 +77,8 @@ class Measured(ProjectCase):
         deployments."""
         self.need("wrk")
         config = self.load(file)
-        self.executable("broker", f"#!/bin/sh\nexec {sys.executable} {STAND_IN} broker \"$@\" --commit {self.made.commits[0]}\n")
+        self.executable("broker", f"#!/bin/sh\nexec {sys.executable} {STAND_IN} broker \"$@\" "
+                                  f"--commit {self.made.commits[0]}\n")
         shutil.copytree(READY / "ngsi-ld", self.dir / "ngsi-ld")
         for script in (self.dir / "ngsi-ld").glob("*.lua"):
             script.write_text(script.read_text().replace("POOL = 10000", "POOL = 1000"))
