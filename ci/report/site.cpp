@@ -15,7 +15,7 @@
 namespace nightgate::report {
 namespace {
 
-constexpr std::size_t metrics_at_once = 100;  // bounds what is in memory
+constexpr std::size_t metrics_at_once = 250;  // bounds what is in memory
 constexpr store::Sequence nights_at_once = 20;
 constexpr int most_nights = 1000000, most_trips = 100000;
 

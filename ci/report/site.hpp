@@ -22,7 +22,7 @@ struct SiteOptions {
   bool all = false;                            // write every page again
   // A night rewrites the pages of metrics with news, and of others at most so many, the stalest first. Each page says
   // up to which night it goes.
-  int metric_pages = 200;
+  int metric_pages = 150;
   int detailed_nights = 30;  // of the nights that are new to the site: those with figures and conditions of each start
   std::vector<std::string> remarks;  // shown on the pages of trips
 };

@@ -304,3 +304,35 @@ TEST_CASE("old snapshots are thinned out, the newest stay", "[store]") {
   CHECK(value(store->snapshot_before("coraine", "bench1", 50))->sequence == 30);
   CHECK(value(store->snapshot_before("coraine", "bench1", 95))->sequence == 94);
 }
+
+TEST_CASE("histories: many series at once, without voided nights, as far as asked for", "[store]") {
+  auto store = fresh_store();
+  for (int night = 0; night < 4; ++night) judged_night(*store, 100 + night, 2.5);
+  store::Decision decision;
+  decision.kind = store::DecisionKind::void_night;
+  const auto first = value(store->nights("coraine", "bench1", store::newest, 1));
+  const auto project = first.empty() ? value(store->projects()).front() : std::string("coraine");
+  const auto before = value(store->night(project, "bench1", 3));
+  REQUIRE(before);
+  decision.project = project;
+  decision.machine = "bench1";
+  decision.night = 2;
+  decision.reason = "r";
+  decision.at = system_clock().now();
+  NG_OK(store->put_decision(decision));
+  const auto all = value(store->histories(project, "bench1", {}, 1, store::newest));
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].metric == metric_b);
+  CHECK(all[1].metric == metric_a);
+  REQUIRE(all[1].points.size() == 3);
+  CHECK(all[1].points[0].value == 100);
+  CHECK(all[1].points[1].sequence == 3);
+  CHECK(all[1].points[1].verdict == "good");
+  const auto one = value(store->histories(project, "bench1", {metric_a}, 3, 3));
+  REQUIRE(one.size() == 1);
+  REQUIRE(one[0].points.size() == 1);
+  CHECK(one[0].points[0].value == 102);
+  CHECK(value(store->histories(project, "bench1", {"none"}, 1, store::newest)).empty());
+  // A night that was voided is another one to those who compare revisions; the others stay.
+  CHECK(value(store->night(project, "bench1", 3))->revision == before->revision);
+}
