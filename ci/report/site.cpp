@@ -249,8 +249,10 @@ class Site {
       auto made_from = fmt::format("{} {} {}", group.bisect, group.trips.size(), group.open);
       for (const auto& trip : group.trips)
         made_from += fmt::format(" {}:{}", static_cast<int>(trip.state), trip.change);
-      // An open trip's picture goes on with the nights.
-      if (group.open) made_from += fmt::format(" night {}", newest_night(group.machine));
+      // An open trip's picture goes on with the nights: each of them for a fortnight, then one a week, not all at once.
+      const auto night = newest_night(group.machine);
+      if (group.open)
+        made_from += fmt::format(" night {}", night - group.tripped < 14 ? night : (night + group.id) / 7);
       made_from = sha256_hex(made_from + group.answer).substr(0, 16);
       now_.trips[group.id] = made_from;
       const auto known = before_.trips.find(group.id);
