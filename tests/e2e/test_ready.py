@@ -73,8 +73,8 @@ class Measured(ProjectCase):
         return {metric["metric"]: metric["median"] for metric in self.said["metrics"]}
 
     def ngsi_ld(self, file):
-        """Replaced: the program, its port, the database's image, the control release, the size of the pool; only create_c1 is measured on all four
-        deployments."""
+        """Replaced: the program, its port, the database's image, the control release, the size of the pool; only create_c1 is measured
+        on all four deployments."""
         self.need("wrk")
         config = self.load(file)
         self.executable("broker", f"#!/bin/sh\nexec {sys.executable} {STAND_IN} broker \"$@\" "
