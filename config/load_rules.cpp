@@ -30,7 +30,7 @@ Status load_night(const JsonReader& reader, Night& night) {
 
 Status load_gate(const JsonReader& reader, Gate& gate) {
   Fields fields(reader, "gate");
-  fields.integer("trip_after", gate.trip_after, 1, 10);
+  fields.integer("trip_after", gate.trip_after, 2, 10);  // one bad night never trips
   fields.number("min_change", gate.min_change, 0.001, 0.9);
   fields.integer("window", gate.window, 5, 1000);
   return fields.status();

@@ -92,13 +92,26 @@ store::Judgement to_row(const judge::NightVerdict& night, const std::string& run
   return row;
 }
 
-void apply(const std::vector<store::Decision>& decisions, store::Sequence night, const Aliases& aliases,
-           judge::GateState& state) {
+using Decisions = std::vector<store::Decision>;
+
+// The accepts of these nights, after < night <= last, that stand.
+Decisions accepts(const Decisions& decisions, store::Sequence after, store::Sequence last) {
+  Decisions out;
   for (const auto& decision : decisions) {
-    if (decision.undone || decision.night != night) continue;
-    if (decision.kind == store::DecisionKind::accept) state.accept(today(decision.metric, aliases));
-    if (decision.kind == store::DecisionKind::pin) state.pin();
+    if (decision.undone || decision.night <= after || decision.night > last) continue;
+    if (decision.kind == store::DecisionKind::accept) out.push_back(decision);
   }
+  return out;
+}
+
+store::Decision renamed(store::Decision decision, const config::Config& config) {
+  decision.project = config.project;
+  decision.metric = today(decision.metric, config.aliases);
+  return decision;
+}
+
+void apply(const Decisions& accepted, const Aliases& aliases, judge::GateState& state) {
+  for (const auto& decision : accepted) state.accept(today(decision.metric, aliases));
 }
 
 Result<judge::GateState> state_before(store::Store& store, const config::Config& config, const std::string& machine,
@@ -110,7 +123,7 @@ Result<judge::GateState> state_before(store::Store& store, const config::Config&
   auto state = judge::GateState::load((*snapshot)->text);
   if (!state) {
     return fail(Code::no_verdict, fmt::format("the state kept after night {} can't be read by this version of "
-                                              "nightgate; run `nightgate replay --rebuild` to judge the history again",
+                                              "nightgate, which is older than the one that wrote it; use the newer one",
                                               (*snapshot)->sequence));
   }
   after = (*snapshot)->sequence;
@@ -155,8 +168,13 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
   for (auto& [run, input] : *inputs) {
     rename(input, config.aliases);
     group(input);
+    // An accept holds also when the night that it was said in was taken out since.
+    const auto earlier = accepts(*decisions, after, input.night.sequence - 1);
+    const auto tonight = accepts(*decisions, input.night.sequence - 1, input.night.sequence);
+    apply(earlier, config.aliases, state);
     JudgedNight judged{judge::step(state, input, rules), {}, {}};
-    apply(*decisions, input.night.sequence, config.aliases, state);
+    apply(tonight, config.aliases, state);
+    after = input.night.sequence;
     store::Night key;
     key.project = config.project;
     key.machine = machine;
@@ -164,6 +182,11 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
     judgement.snapshot = state.save();
     judged.closed = judgement.closed;
     NG_TRY(judged.opened, store.put_judgement(judgement));
+    for (const auto* accepted : {&earlier, &tonight}) {
+      for (const auto& decision : *accepted) {
+        NG_CHECK(store.accept_again(renamed(decision, config)));
+      }
+    }
     out.push_back(std::move(judged));
   }
   return out;

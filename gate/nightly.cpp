@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "gate/base/log.hpp"
 #include "gate/night_measuring.hpp"
@@ -137,6 +138,19 @@ void without_verdict(Outcome& outcome, std::string why) {
   outcome.message = std::move(why);
 }
 
+// A large correction is never silent: code that is slower everywhere looks the same.
+void note_machine(Outcome& outcome) {
+  constexpr double worth_saying = 0.1;  // log
+  const auto& machine = outcome.verdict.machine;
+  if (outcome.control || !machine.estimated || std::abs(machine.log_speed) < worth_saying) return;
+  outcome.notes.push_back(
+      fmt::format("most series say that tonight's machine is {:.0f} % {} than usual, and every figure was judged "
+                  "without that; only a "
+                  "control can tell it from code that is {} everywhere",
+                  100 * std::expm1(std::abs(machine.log_speed)), machine.log_speed > 0 ? "slower" : "faster",
+                  machine.log_speed > 0 ? "slower" : "faster"));
+}
+
 Status judge_night(const Parts& parts, Outcome& outcome) {
   without_verdict(outcome, kept_in_spool);  // until there is one: a fault must never look like a pass
   if (parts.store == nullptr || outcome.night.sequence == 0) return {};
@@ -152,6 +166,7 @@ Status judge_night(const Parts& parts, Outcome& outcome) {
     outcome.closed = std::move(night.closed);
     outcome.end = outcome.verdict.environment_suspect ? End::no_verdict : End::judged;
     outcome.message = outcome.verdict.environment_suspect ? "environment suspect: " + outcome.verdict.reason : "";
+    note_machine(outcome);
   }
   return parts.recorder.finish_run(outcome.night.run, store::RunState::done, parts.clock.now(), "");
 }

@@ -58,6 +58,22 @@ Status set_voided(Connection& db, std::int64_t project, const Decision& decision
                                    decision.machine + "; `nightgate history` lists them");
 }
 
+// A night that is out trips nothing and closes nothing. (Put back, it is judged again and does both anew.)
+Status forget_trips_of(Connection& db, std::int64_t project, const Decision& decision) {
+  const Params key = Params().integer(project).text(decision.machine).integer(decision.night);
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g, machine h WHERE g.group_id = t.group_id AND "
+             "h.machine_id = g.machine_id AND g.project_id = $1 AND h.name = $2 AND t.tripped = $3 AND t.state IN "
+             "('open', 'recovered')",
+             key));
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g, machine h WHERE g.group_id = "
+             "t.group_id AND h.machine_id = g.machine_id AND g.project_id = $1 AND h.name = $2 AND t.closed = $3 AND "
+             "t.state = 'recovered'",
+             key));
+  return {};
+}
+
 // On one machine, or on all when none is named.
 Status accept_trips(Connection& db, std::int64_t project, std::int64_t id, const Decision& decision) {
   NG_TRY(
@@ -68,7 +84,7 @@ Status accept_trips(Connection& db, std::int64_t project, std::int64_t id, const
           "g.machine_id AND g.project_id = $1 AND m.name = $3 AND ($2 = '' OR h.name = $2) AND t.state = 'open' "
           "RETURNING t.group_id, t.metric_id) "
           "INSERT INTO decision_trip (decision_id, group_id, metric_id) SELECT $5, group_id, metric_id FROM "
-          "closed",
+          "closed ON CONFLICT DO NOTHING",
           Params().integer(project).text(decision.machine).text(decision.metric).integer(decision.night).integer(id)));
   return {};
 }
@@ -117,12 +133,22 @@ Result<Decision> decide(Connection& db, const Decision& decision) {
   Decision out = decision;
   out.id = *id;
   if (decision.kind == DecisionKind::undo) return undo_last(db, project, decision);
-  if (decision.kind == DecisionKind::void_night) NG_CHECK(set_voided(db, project, decision, true, decision.reason));
+  if (decision.kind == DecisionKind::void_night) {
+    NG_CHECK(set_voided(db, project, decision, true, decision.reason));
+    NG_CHECK(forget_trips_of(db, project, decision));
+  }
   if (decision.kind == DecisionKind::accept) NG_CHECK(accept_trips(db, project, *id, decision));
   return out;
 }
 
 }  // namespace
+
+Status PostgresStore::accept_again(const Decision& decision) {
+  return connection_->in_transaction([&]() -> Status {
+    NG_TRY(const auto project, project_id(*connection_, decision.project));
+    return accept_trips(*connection_, project, decision.id, decision);
+  });
+}
 
 Result<Decision> PostgresStore::put_decision(const Decision& decision) {
   return connection_->in_transaction([&]() { return decide(*connection_, decision); });

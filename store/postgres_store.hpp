@@ -64,6 +64,7 @@ class PostgresStore final : public Store {
   Result<std::vector<TripGroup>> open_trips(const std::string& project) override;
   Result<std::vector<TripGroup>> trips(const std::string& project, int limit) override;
   Result<std::optional<TripGroup>> trip(const std::string& project, std::int64_t id) override;
+  Status accept_again(const Decision& decision) override;
   Status rename_trips(const std::string& project, const std::string& old_name, const std::string& new_name) override;
   Status set_trip_answer(std::int64_t id, std::int64_t bisect, const std::string& answer) override;
   Result<Decision> put_decision(const Decision& decision) override;

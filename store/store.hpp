@@ -105,8 +105,7 @@ class Store : public Recorder {
   [[nodiscard]] virtual Result<std::vector<TripGroup>> trips(const std::string& project,
                                                              int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::optional<TripGroup>> trip(const std::string& project, std::int64_t id) = 0;
-  // A metric goes on under another name: its trips are the new name's, once that was measured (before, nothing
-  // changes).
+  // A metric goes on under another name, with the same unit: its open trips are the new name's.
   [[nodiscard]] virtual Status rename_trips(const std::string& project, const std::string& old_name,
                                             const std::string& new_name) = 0;
   [[nodiscard]] virtual Status set_trip_answer(std::int64_t id, std::int64_t bisect, const std::string& answer) = 0;
@@ -119,6 +118,9 @@ class Store : public Recorder {
   // In order of time; of the machine, and those that hold for all. Undone ones and undos too.
   [[nodiscard]] virtual Result<std::vector<Decision>> decisions(const std::string& project,
                                                                 const std::string& machine) = 0;
+
+  // An accept that is there already closes the open trips of its metric once more: for those that judging opened since.
+  [[nodiscard]] virtual Status accept_again(const Decision& decision) = 0;
 
   // ---- bisects ----
   [[nodiscard]] virtual Result<std::int64_t> put_bisect(const Bisect& bisect) = 0;  // its id

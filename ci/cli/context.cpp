@@ -1,7 +1,9 @@
 #include "ci/cli/context.hpp"
 
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <algorithm>
 
 #include <atomic>
 #include <climits>
@@ -56,6 +58,18 @@ std::string machine_name(const Options& options, const config::Config& config) {
   if (!config.machine.name.empty()) return config.machine.name;
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+Status known_machine(const Options& options, store::Store& store, const config::Config& config) {
+  if (options.machine.empty()) return {};
+  NG_TRY(const auto machines, store.machines(config.project));
+  std::vector<std::string> names;
+  for (const auto& m : machines) names.push_back(m.name);
+  if (std::find(names.begin(), names.end(), options.machine) != names.end()) return {};
+  std::string known;
+  for (const auto& name : names) known += (known.empty() ? "" : ", ") + name;
+  return fail(Code::usage, fmt::format("the store has no machine '{}'; it has: {}", options.machine,
+                                       known.empty() ? "none yet" : known));
 }
 
 Result<std::unique_ptr<targets::History>> open_history_if_any(const config::Config& config) {

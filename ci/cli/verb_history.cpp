@@ -269,6 +269,7 @@ Result<int> verb_history(const Options& options) {
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto store, open_store(config));
   const auto machine = machine_name(options, config);
+  NG_CHECK(known_machine(options, *store, config));
   if (!options.explain.empty()) return explain(options, *store, config, machine);
   NG_TRY(auto metrics, store->metrics(config.project));
   if (!options.positional.empty()) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -63,6 +64,28 @@ Status fill_class(const config::Config& config, formats::History& history) {
   return {};
 }
 
+// A metric that is kept already keeps its unit and its direction.
+Status check_units(const std::string& project, store::Store& store, const formats::History& history) {
+  NG_TRY(const auto metrics, store.metrics(project));
+  std::map<std::string, const store::MetricInfo*> known;
+  for (const auto& metric : metrics) known[metric.name] = &metric;
+  for (const auto& row : history.rows) {
+    const auto there = known.find(row.metric);
+    if (there == known.end()) continue;
+    const bool same_way = (there->second->better == store::Better::higher) == (row.better == formats::Better::higher);
+    const bool same_unit = row.unit.empty() || there->second->unit.empty() || row.unit == there->second->unit;
+    if (same_way && same_unit) continue;
+    return fail(
+        Code::bad_data,
+        fmt::format("{} is kept in {} ({} is better), and comes in {} ({} is better) here; nothing was imported. "
+                    "Give the new figure another name",
+                    row.metric, there->second->unit,
+                    there->second->better == store::Better::higher ? "higher" : "lower", row.unit,
+                    formats::to_text(row.better)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> verb_import(const Options& options) {
@@ -76,6 +99,10 @@ Result<int> verb_import(const Options& options) {
   NG_CHECK(rename(config, history));
   NG_CHECK(fill_class(config, history));
   NG_TRY(const auto open, store_options(config));
+  {
+    NG_TRY(const auto store, store::open(open));
+    NG_CHECK(check_units(config.project, *store, history));
+  }
   NG_TRY(const auto imported, store::import_history(open, config.project, history));
   NG_TRY(const auto judged, judge_imported(config, history, imported));
   if (options.json) {

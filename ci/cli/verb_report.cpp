@@ -145,6 +145,7 @@ Result<int> verb_report(const Options& options) {
   if (options.action == "compare") return report_compare(options);
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto store, open_store(config));
+  NG_CHECK(known_machine(options, *store, config));
   if (options.action == "site") return report_site(options, config, *store);
   const auto source = report_source(*store, config, machine_name(options, config));
   NG_TRY(const auto id, id_of(options));

@@ -93,7 +93,12 @@ int exit_code_of(const Status& s) {
   if (!s.trips.empty()) return 1;
   if (s.nights.empty()) return 0;
   const auto& newest = s.nights.front();
-  return newest.voided || (newest.state == store::NightState::judged && !newest.environment) ? 0 : 4;
+  if (newest.voided) return 0;
+  const bool open = std::any_of(s.verdicts.begin(), s.verdicts.end(), [](const store::Verdict& v) {
+    return v.verdict == judge::name(judge::Verdict::no_verdict) ||
+           v.verdict == judge::name(judge::Verdict::environment_suspect);
+  });
+  return newest.state == store::NightState::judged && !newest.environment && !open ? 0 : 4;
 }
 
 std::string to_text(const Status& s) {
@@ -107,7 +112,7 @@ std::string to_text(const Status& s) {
           "\n";
   }
   const bool unsure = exit_code_of(s) == 4;
-  out += unsure            ? "NO VERDICT about the newest night\n"
+  out += unsure            ? "NO VERDICT about the newest night, or a part of it\n"
          : s.trips.empty() ? "nothing red\n"
                            : fmt::format("RED: {} trip groups\n", s.trips.size());
   for (const auto& group : s.trips) out += trip_text(group);
@@ -130,19 +135,6 @@ std::string to_text(const Status& s) {
   }
   for (const auto& step : next_steps(s)) out += "next: " + clean(step) + "\n";
   return out;
-}
-
-// A machine that the store has never heard of is a mistake when somebody named it.
-::nightgate::Status known_machine(const Options& options, store::Store& store, const config::Config& config) {
-  if (options.machine.empty()) return {};
-  NG_TRY(const auto machines, store.machines(config.project));
-  std::vector<std::string> names;
-  for (const auto& m : machines) names.push_back(m.name);
-  if (std::find(names.begin(), names.end(), options.machine) != names.end()) return {};
-  std::string known;
-  for (const auto& name : names) known += (known.empty() ? "" : ", ") + name;
-  return fail(Code::usage, fmt::format("the store has no machine '{}'; it has: {}", options.machine,
-                                       known.empty() ? "none yet" : known));
 }
 
 }  // namespace

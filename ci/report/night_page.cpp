@@ -203,7 +203,8 @@ int red(const NightModel& model) {
 
 std::string tone_of(const NightModel& model) {
   if (red(model) > 0 || count(model, "suspect") > 0) return "bad";
-  if (model.night.state != store::NightState::judged || model.night.environment || count(model, "no_verdict") > 0)
+  if (model.night.state != store::NightState::judged || model.night.environment || count(model, "no_verdict") > 0 ||
+      count(model, "environment_suspect") > 0)
     return "unsure";
   return "good";
 }
@@ -231,7 +232,7 @@ std::string lead_of(const NightModel& model) {
   if (const int suspects = count(model, "suspect"); suspects > 0)
     return fmt::format("{}: {} suspect; one bad night is noise, the next one decides.", name,
                        counted(suspects, "metric"));
-  if (const int missing = count(model, "no_verdict"); missing > 0)
+  if (const int missing = count(model, "no_verdict") + count(model, "environment_suspect"); missing > 0)
     return fmt::format("{}: nothing red, but {} without a verdict.", name, counted(missing, "metric"));
   if (const int warming = count(model, "warming_up"); warming == static_cast<int>(model.verdicts.size()))
     return name + ": warming up, nothing is judged yet.";

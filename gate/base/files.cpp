@@ -81,7 +81,24 @@ Result<std::string> read_file(const fs::path& path, std::size_t max_bytes) {
   return text;
 }
 
-Status write_file(const fs::path& path, std::string_view text, unsigned mode) {
+namespace {
+// A device, a pipe or a terminal is written into; only a file is replaced.
+Status write_into(const fs::path& path, std::string_view text) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) return io_error("open", path, errno);
+  return write_all(fd.get(), text, path);
+}
+}  // namespace
+
+Status write_file(const fs::path& given, std::string_view text, unsigned mode) {
+  // A symbolic link stays one: the file that it leads to is replaced.
+  std::error_code none;
+  const auto there = fs::canonical(given, none);
+  const auto& path = none ? given : there;
+  struct stat info {};
+  if (!none && ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return write_into(path, text);
+  }
   const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
   auto temporary = (directory / fmt::format(".{}.XXXXXX", path.filename().string())).string();
   const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));

@@ -116,18 +116,19 @@ Status HistoryBuilder::check_text(std::size_t line, const HistoryRow& row) const
 }
 
 Status HistoryBuilder::check_series(std::size_t line, const HistoryRow& row, Series& series, bool fresh) {
-  if (fresh) {
-    series = {row.time, history_.rows.size(), line, false};
-    return {};
-  }
-  const HistoryRow& first = history_.rows[series.first_row];
+  // A metric is the same thing on every machine.
+  const auto [first_of_all, is_new] = first_rows_.try_emplace(row.metric, history_.rows.size());
+  if (fresh) series = {row.time, line, false};
+  if (is_new) return {};
+  const HistoryRow& first = history_.rows[first_of_all->second];
   if (first.unit != row.unit || first.better != row.better) {
     return fail(
         Code::bad_data,
         fmt::format("{}{} is in {} ({} is better) here but in {} ({}) at {} {}; give the new figure another name",
                     at(line), in_quotes(row.metric), in_quotes(row.unit), to_text(row.better), in_quotes(first.unit),
-                    to_text(first.better), place_, lines_[series.first_row]));
+                    to_text(first.better), place_, lines_[first_of_all->second]));
   }
+  if (fresh) return {};
   if (row.time == series.latest) {
     return second_value(line, series.latest_line, row);
   }

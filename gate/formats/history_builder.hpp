@@ -25,7 +25,6 @@ class HistoryBuilder {
  private:
   struct Series {
     Instant latest;
-    std::size_t first_row = 0;
     std::size_t latest_line = 0;
     bool unordered = false;
   };
@@ -39,8 +38,9 @@ class HistoryBuilder {
   const HistoryOptions& options_;
   std::string place_;
   History history_;
-  std::vector<std::uint32_t> lines_;  // of each row
-  std::unordered_map<std::string, Series> series_;
+  std::vector<std::uint32_t> lines_;                         // of each row
+  std::unordered_map<std::string, Series> series_;           // by machine and metric
+  std::unordered_map<std::string, std::size_t> first_rows_;  // by metric
   std::string key_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "gate/judge/levels.hpp"
@@ -67,27 +68,37 @@ void warm_up_night(Series& s, const SeriesNight& night, const Rules& rules, Metr
   }
 }
 
+constexpr std::size_t most_evidence = 64;
+
+std::int64_t gap_of(const Rules& rules) { return static_cast<std::int64_t>(rules.min_gap_hours * 3.6e9); }
+
 // The nights of a line that count, min_gap_hours apart; empty when the line isn't met tonight. side +1 worse, -1
 // better.
 std::vector<std::size_t> counted_nights(const Series& s, const EvidenceLine& line, double threshold, int side,
                                         const Tonight& t, int& beyond) {
   beyond = 0;
   std::vector<std::size_t> counted;
-  const std::size_t n = s.evidence.size();
-  const std::size_t from = n - std::min(n, static_cast<std::size_t>(std::max(line.nights, 1)));
-  const auto gap = static_cast<std::int64_t>(t.rules.min_gap_hours * 3.6e9);
+  const auto gap = gap_of(t.rules);
+  const auto most = static_cast<std::size_t>(std::max(line.nights, 1));
   double smallest = never;
   double largest = 0;
-  for (std::size_t i = from; i < n; ++i) {
+  std::size_t looked_at = 0;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = s.evidence.size(); i-- > 0 && looked_at < most;) {
     const double size = side * (s.evidence[i].x - t.baseline);
-    if (!(size > threshold)) continue;
+    const bool bad = size > threshold;
+    const std::int64_t instant = s.evidence[i].night.instant;
+    // A bad night too near to a counted one says nothing new; a good one always does.
+    if (bad && !counted.empty() && last - instant < gap) continue;
+    ++looked_at;
+    if (!bad) continue;
     ++beyond;
-    const bool apart = counted.empty() || s.evidence[i].night.instant - s.evidence[counted.back()].night.instant >= gap;
-    if (!apart) continue;
+    last = instant;
     counted.push_back(i);
     smallest = std::min(smallest, size);
     largest = std::max(largest, size);
   }
+  std::reverse(counted.begin(), counted.end());
   const bool tonight_too = side * t.d > threshold;
   const bool met = tonight_too && static_cast<int>(counted.size()) >= line.count && smallest >= line.agree * largest;
   if (!met) counted.clear();
@@ -117,7 +128,20 @@ void push_evidence(Series& s, const Tonight& t, bool held) {
   std::size_t keep = static_cast<std::size_t>(std::max(t.rules.expert.pinned_median, t.rules.trip_after));
   for (const EvidenceLine& line : t.rules.expert.lines) keep = std::max(keep, static_cast<std::size_t>(line.nights));
   s.evidence.push_back({t.night.night, s.level.last_accepted, t.night.x, t.d, held});
-  while (s.evidence.size() > keep) {  // a bad night that led to nothing is one of this series' own worst nights
+  // Where nights are nearer than min_gap_hours more of them are kept, so that enough are far enough apart.
+  const auto gap = gap_of(t.rules);
+  const auto far_enough = [&] {
+    std::size_t apart = 1;
+    std::int64_t last = s.evidence.back().night.instant;
+    for (std::size_t i = s.evidence.size(); gap > 0 && i-- > 1;) {
+      if (last - s.evidence[i].night.instant < gap) continue;
+      last = s.evidence[i].night.instant;
+      ++apart;
+    }
+    return gap <= 0 || apart >= keep || s.evidence.size() > most_evidence;
+  };
+  while (s.evidence.size() > keep &&
+         far_enough()) {  // a bad night that led to nothing is one of this series' own worst nights
     if (s.evidence.front().held) remember_noise(s, s.evidence.front().d);
     s.evidence.pop_front();
   }

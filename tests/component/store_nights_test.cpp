@@ -253,10 +253,10 @@ TEST_CASE("a judgement opens trips once, and judging again takes back what no lo
     CHECK(value(store->decisions("coraine", "bench1"))[0].undone);
   }
   SECTION("goes on under another name") {
-    NG_OK(store->rename_trips("coraine", metric_a, "no.such.metric"));  // not measured yet: nothing to go on under
-    CHECK(value(store->open_trips("coraine")).at(0).trips[0].metric == metric_a);
     NG_OK(store->rename_trips("coraine", metric_a, metric_b));  // in this group already
     CHECK(value(store->open_trips("coraine")).at(0).trips[0].metric == metric_a);
+    NG_OK(store->rename_trips("coraine", metric_a, "plain.create.renamed"));
+    CHECK(value(store->open_trips("coraine")).at(0).trips[0].metric == "plain.create.renamed");
   }
   NG_OK(store->set_trip_answer(opened[0].id, 9, R"({"outcome":"culprit"})"));
   CHECK(value(store->trip("coraine", opened[0].id))->bisect == 9);

@@ -1,8 +1,11 @@
 """Nights from end to end: warming up, nothing to do, suspect, trip, culprit, recovery, and what could not be measured."""
 import json
+import subprocess
 import unittest
+from pathlib import Path
 
 from project import ProjectCase
+from support import PROGRAM
 
 OPS, LAG = "default.work.ops", "default.work.lag"
 GOOD, SLOW = (1000, 5), (660, 5)
@@ -167,6 +170,54 @@ class Night(ProjectCase):
         self.program("void", str(suspect["night"]), "--reason", "a backup ran")
         self.assertEqual(self.night(10)["verdict"], "suspect")  # the first bad one that counts
 
+    def test_a_voided_night_takes_its_trip_along(self):
+        self.project([GOOD] * 8 + [SLOW] * 6, night={"bisect": False})
+        self.warm_up(7)
+        self.night(9)
+        tripped = self.night(10, code=1)
+        self.program("void", str(tripped["night"]), "--reason", "a backup ran")
+        self.assertEqual(self.program("status", "--json", code=0).json()["red"], [])
+        self.program("undo")
+        self.assertEqual(len(self.program("status", "--json", code=1).json()["red"]), 1)
+
+    def test_an_accept_holds_when_its_night_or_an_earlier_one_is_voided(self):
+        self.project([GOOD] * 8 + [SLOW] * 9, night={"bisect": False})
+        self.warm_up(7)
+        first = self.night(9)
+        self.night(10, code=1)
+        last = self.night(11, code=1)
+        self.program("accept", OPS, "--reason", "the price of a feature")
+        for night in (first, last):
+            self.program("void", str(night["night"]), "--reason", "a backup ran")
+            self.assertEqual(self.program("status", "--json", code=0).json()["red"], [], night["night"])
+        self.assertEqual(self.verdicts(self.night(12))[OPS], "good")
+
+    def test_an_accept_under_the_old_name_of_a_renamed_metric(self):
+        project = self.project([GOOD] * 8 + [SLOW] * 6, night={"bisect": False})
+        self.warm_up(7)
+        self.night(9)
+        self.night(10, code=1)
+        project.config["scenarios"] = {"job": project.config["scenarios"]["work"]}
+        project.config["aliases"] = {OPS: "default.job.ops", LAG: "default.job.lag"}
+        project.write_config()
+        self.program("accept", OPS, "--reason", "the price of a feature")
+        self.assertEqual(self.program("status", "--json").json()["red"], [])
+        self.assertEqual(self.verdicts(self.night(11))["default.job.ops"], "good")
+
+    def test_output_into_a_device_or_through_a_link_replaces_neither(self):
+        self.project([GOOD])
+        self.night(1)
+        self.program("export", "/dev/null")
+        self.assertTrue(Path("/dev/null").is_char_device())
+        (self.dir / "link.csv").symlink_to(self.dir / "real.csv")
+        (self.dir / "real.csv").write_text("")
+        self.program("export", "link.csv")
+        self.assertTrue((self.dir / "link.csv").is_symlink())
+        self.assertIn(OPS, (self.dir / "real.csv").read_text())
+        with open("/dev/full", "w") as full:
+            self.assertEqual(subprocess.run([PROGRAM, "status"], cwd=self.dir, stdout=full).returncode, 3)
+        self.program("history", "--machine", "elsewhere", code=2)
+
     def test_a_renamed_metric_takes_its_open_trip_along(self):
         project = self.project([GOOD] * 8 + [SLOW] * 2 + [GOOD] * 2)
         self.warm_up(8)
@@ -209,7 +260,7 @@ class Refusals(ProjectCase):
     def test_a_second_nightgate_waits_or_says_who_measures(self):
         project = self.project([GOOD, "#!/bin/sh\nsleep 3\necho '{\"ops\": 1000, \"lag\": 5}'\n"], machine={"wait_minutes": 0})
         project.main_at(2)
-        first = self.start([__import__("support").PROGRAM, "nightly", "--quiet"], cwd=self.dir)
+        first = self.start([PROGRAM, "nightly", "--quiet"], cwd=self.dir)
         for _ in range(100):
             if first.poll() is not None or (self.dir / "state").exists():
                 break

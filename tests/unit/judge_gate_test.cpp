@@ -72,6 +72,28 @@ TEST_CASE("nights nearer than min_gap_hours do not confirm each other", "[judge]
   CHECK(feed.value(800, 24).verdict == Verdict::trip);
 }
 
+TEST_CASE("nights more often than min_gap_hours trip all the same", "[judge]") {
+  Feed feed;
+  const double hours = GENERATE(4.0, 8.0, 11.0);
+  for (int i = 0; i < 60; ++i) feed.value(1000 * std::exp(wobble(i)), hours);
+  int nights = 0;
+  bool tripped = false;
+  while (!tripped && nights < 8) {
+    ++nights;
+    tripped = feed.value(500, hours).verdict == Verdict::trip;
+  }
+  CHECK(tripped);
+  CHECK((nights - 1) * hours >= 12);
+  CHECK((nights - 2) * hours < 12);
+  SECTION("a good night between two bad ones is heard") {
+    Feed other;
+    for (int i = 0; i < 60; ++i) other.value(1000 * std::exp(wobble(i)), 8);
+    CHECK(other.value(700, 8).verdict == Verdict::suspect);
+    CHECK(other.value(1000, 8).verdict == Verdict::good);
+    CHECK(other.value(700, 8).verdict == Verdict::suspect);
+  }
+}
+
 TEST_CASE("trip_after asks for more bad nights", "[judge]") {
   Feed feed;
   feed.rules.trip_after = 3;
