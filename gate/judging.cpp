@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gate/base/json.hpp"
+#include "gate/judge/replay.hpp"
 
 namespace nightgate::judging {
 namespace {
@@ -27,12 +28,8 @@ void rename(judge::NightInput& input, const Aliases& aliases) {
   for (auto& missing : input.missing) missing.metric = today(missing.metric, aliases);
 }
 
-// deployment.scenario.metric: the figures of one deployment under one scenario are one witness of the machine.
 void group(judge::NightInput& input) {
-  for (auto& reading : input.readings) {
-    const auto last = reading.metric.rfind('.');
-    if (last != std::string::npos && reading.metric.find('.') != last) reading.group = reading.metric.substr(0, last);
-  }
+  for (auto& reading : input.readings) reading.group = judge::load_of(reading.metric);
 }
 
 store::Verdict to_row(const judge::MetricVerdict& verdict, const judge::Rules& rules) {

@@ -118,7 +118,12 @@ std::string compare_text(const compare::Outcome& o) {
                head.trade ? " (a trade: better here, worse there)" : "")) +
            "\n";
     if (!head.reason.empty()) out += "  " + clean(head.reason) + "\n";
+    if (!o.aa_complaint.empty()) continue;
     for (const auto& m : head.metrics) out += metric_lines(m);
+  }
+  if (!o.aa_complaint.empty()) {
+    out += clean("  base differs from itself on this machine, so nothing is judged: " + o.aa_complaint) +
+           "\n  a quieter machine, longer or more repeats would help (`nightgate check --noise` says what)\n";
   }
   for (const auto& d : o.differences) {
     out += clean(fmt::format("  {} answers differently: base {} {}, head {} {}", d.request, d.base_status,

@@ -53,7 +53,10 @@ std::string headline(const nightly::Outcome& o) {
   const auto night = fmt::format("night {} ({}): ", o.night.sequence, clean(o.target.label));
   const auto word = night_word(o);
   if (word == "nothing_to_do" || word == "no_verdict") {
-    const auto said = o.message.empty() ? "some metrics could not be measured or judged" : o.message;
+    auto said = o.message.empty() ? "some metrics could not be measured or judged" : o.message;
+    const auto suspects = std::count_if(o.verdict.metrics.begin(), o.verdict.metrics.end(),
+                                        [](const auto& m) { return m.verdict == judge::Verdict::suspect; });
+    if (suspects > 0) said = fmt::format("{} of the metrics are SUSPECT; {}", suspects, said);
     return word == "no_verdict" ? night + "NO VERDICT: " + said : said;
   }
   if (word == "regression") {

@@ -79,9 +79,10 @@ Result<int> verb_accept(const Options& options) {
     for (const auto& name : near_matches(metric, names)) hint += (hint.empty() ? "; did you mean " : ", ") + name;
     return fail(Code::usage, fmt::format("night {} has no metric '{}'{}", night.sequence, metric, hint));
   }
-  if (!row->red && row->verdict != judge::name(judge::Verdict::suspect)) {
-    return fail(Code::usage,
-                fmt::format("{} is neither red nor suspect ({}): there is nothing to accept", metric, row->verdict));
+  if (!row->red) {
+    const bool suspect = row->verdict == judge::name(judge::Verdict::suspect);
+    return fail(Code::usage, fmt::format("{} is not red ({}): there is nothing to accept{}", metric, row->verdict,
+                                         suspect ? " yet; the next night decides" : ""));
   }
   store::Decision decision;
   decision.kind = store::DecisionKind::accept;

@@ -20,7 +20,8 @@ constexpr int kMaxNesting = 4;
 
 Reading plain_reading(std::string name, double value) {
   const auto hint = hint_from_name(name);
-  return {std::move(name), value, hint ? hint->unit : "", hint ? hint->better : Better::higher};
+  const auto better = hint ? std::optional(hint->better) : better_of_name(name);
+  return {std::move(name), value, hint ? hint->unit : "", better.value_or(Better::higher), better.has_value()};
 }
 
 // {"value": 3, "unit": "ms", "better": "lower"}
@@ -31,13 +32,16 @@ Result<Reading> described_reading(const JsonReader& reader, const std::string& n
   if (reader.has("unit")) {
     NG_TRY(out.unit, reader.string("unit"));
     out.unit = clean_name(out.unit);
-    out.better = better_of_unit(out.unit).value_or(out.better);
+    const auto better = better_of_unit(out.unit);
+    out.better = better.value_or(out.better);
+    out.better_known |= better.has_value();
   }
   if (reader.has("better")) {
     NG_TRY(const auto better, reader.string("better"));
     const auto parsed = parse_better(better);
     if (!parsed) return reader.wrong("better", "\"higher\" or \"lower\"");
     out.better = *parsed;
+    out.better_known = true;
   }
   return out;
 }

@@ -68,6 +68,19 @@ std::optional<Better> better_of_unit(std::string_view unit) {
   return std::nullopt;
 }
 
+std::optional<Better> better_of_name(std::string_view name) {
+  const auto cut = name.find_last_of("_.");
+  const std::string word = lower_case(cut == std::string_view::npos ? name : name.substr(cut + 1));
+  if (is_one_of(word, {"throughput", "rate", "ops", "rps", "qps", "tps", "iops", "bandwidth", "requests"})) {
+    return Better::higher;
+  }
+  if (is_one_of(word, {"latency", "lag", "elapsed", "duration", "time", "wall", "runtime", "rss", "allocs",
+                       "allocations", "instructions", "cycles"})) {
+    return Better::lower;
+  }
+  return std::nullopt;
+}
+
 std::optional<UnitHint> hint_from_name(std::string_view name) {
   const auto cut = name.find_last_of("_.");
   std::string last = lower_case(cut == std::string_view::npos ? name : name.substr(cut + 1));

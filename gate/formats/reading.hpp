@@ -15,6 +15,7 @@ struct Reading {
   double value = 0;  // finite
   std::string unit;  // as the program wrote it; empty = it gave none
   Better better = Better::higher;
+  bool better_known = true;  // false: neither said nor to be told from the unit or the name, so that it can't be gated
   bool operator==(const Reading&) const = default;
 };
 
@@ -23,6 +24,8 @@ struct Reading {
 
 // Direction that a unit implies: rates ("requests/s", "MB/sec", "ops") are better high, times and sizes low.
 [[nodiscard]] std::optional<Better> better_of_unit(std::string_view unit);
+// Direction that a metric's last word implies: "throughput", "latency", "elapsed"; names without such a word tell none.
+[[nodiscard]] std::optional<Better> better_of_name(std::string_view name);
 
 // What the end of a name tells: "create_c50_p99us" and "latency_us" are microseconds and better low, "rss_kb" a size.
 struct UnitHint {

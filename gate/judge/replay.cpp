@@ -62,6 +62,12 @@ ReplayResult Replay::result() const {
   return out;
 }
 
+std::string load_of(std::string_view metric) {
+  const auto last = metric.rfind('.');
+  if (last == std::string_view::npos || metric.find('.') == last) return "";
+  return std::string(metric.substr(0, last));
+}
+
 ReplayResult replay(const History& history, const Rules& rules, const NightSink& each) {
   Replay run(rules);
   NightInput input;
@@ -76,6 +82,7 @@ ReplayResult replay(const History& history, const Rules& rules, const NightSink&
       input.readings[k].metric = metric.name;
       input.readings[k].better = metric.better;
       input.readings[k].value = night.cells[k].value;
+      input.readings[k].group = load_of(metric.name);
     }
     const NightVerdict& verdict = run.night(night.machine, input);
     if (each) each(night, verdict);

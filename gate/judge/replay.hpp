@@ -11,6 +11,10 @@
 
 namespace nightgate::judge {
 
+// The deployment and scenario of deployment.scenario.metric: the figures of one load are one witness of the machine.
+// Empty for names of another form.
+std::string load_of(std::string_view metric);
+
 // A history held compactly: 16 bytes a value.
 struct History {
   struct Metric {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "gate/base/log.hpp"
 #include "gate/formats/load.hpp"
 #include "gate/measure/cost.hpp"
 #include "gate/measure/load.hpp"
@@ -33,6 +35,7 @@ class CommandRunner : public Load {
     Command command;
     NG_TRY(command.argv, deployment.names().expand(load_.argv));
     if (command.argv.empty()) return fail(Code::usage, "the load's command is empty");
+    NG_TRY(command.argv.front(), program_of(deployment, command.argv.front()));
     command.clear_environment = true;
     command.environment = plain_environment();
     command.environment[std::string(run_variable)] = deployment.record().uuid();
@@ -44,6 +47,24 @@ class CommandRunner : public Load {
   }
 
  private:
+  // A relative program is the target's own, as a broker's is; the config's directory is for load programs that no
+  // target brings. Where there is no broker it must be the target's: every version would measure alike otherwise.
+  [[nodiscard]] Result<std::string> program_of(const RunningDeployment& deployment, const std::string& program) const {
+    if (program.find('/') == std::string::npos || program.front() == '/') return program;
+    const auto target = deployment.names().expand("{target}");
+    std::error_code none;
+    if (target && fs::exists(fs::path(*target) / program, none)) return (fs::path(*target) / program).string();
+    if (!target || deployment.first_broker() != nullptr) return program;
+    const bool from_target = std::ranges::any_of(
+        load_.argv, [](const std::string& word) { return word.find("{target}") != std::string::npos; });
+    if (from_target) return program;
+    return fail(
+        Code::measure,
+        fmt::format("there is no {} in the target's directory {}; the one beside the config is not run, because it "
+                    "would measure the same for every version (give it {{target}} as an argument if it is meant)",
+                    program, *target));
+  }
+
   [[nodiscard]] Result<LoadResult> result_of(const std::string& program, const Watched& watched,
                                              const config::Deployment& deployment) const {
     if (!std::holds_alternative<Exited>(watched.ending) || std::get<Exited>(watched.ending).code != 0) {
@@ -69,6 +90,13 @@ class CommandRunner : public Load {
     }
     LoadResult out;
     add_readings(*readings, out);
+    for (const auto& reading : *readings) {
+      if (reading.better_known || overrides_.contains(reading.name) || !told_.insert(reading.name).second) continue;
+      log::warning(
+          fmt::format("'{}' of {} is recorded but not judged: nothing says whether higher or lower is better; name "
+                      "it under \"metrics\" with \"unit\" and \"better\"",
+                      reading.name, program));
+    }
     for (const auto& [name, info] : overrides_) {
       if (!out.metrics.contains(name) && !is_cost_metric(name) && !is_service_metric(name, deployment)) {
         return fail(Code::measure, fmt::format("{} printed no '{}', which the config expects", program, name));
@@ -84,6 +112,7 @@ class CommandRunner : public Load {
     return out;
   }
 
+  mutable std::set<std::string> told_;
   config::CommandLoad load_;
   std::map<std::string, config::MetricInfo> overrides_;
   fs::path directory_;

@@ -92,6 +92,32 @@ class Compare(ProjectCase):
         self.assertEqual(document["verdict"], "no_verdict")
         self.assertIn(OPS, document["aa_complaint"])
 
+    def test_a_relative_program_is_the_targets_own(self):
+        """A program beside the config would measure alike for every version."""
+        project = self.project([GOOD, SLOW])
+        project.config["scenarios"]["work"]["load"]["command"] = ["./bench"]
+        project.write_config()
+        (self.dir / "bench").write_text('#!/bin/sh\necho \'{"ops": 777, "lag": 7}\'\n')
+        (self.dir / "bench").chmod(0o755)
+        document = self.compare(*project.commits, code=1)
+        self.assertEqual(self.metric(document, OPS)["verdict"], "worse")
+        for commit in project.commits:
+            (self.dir / "builds" / commit / "bench").unlink()
+        ran = self.program("measure", project.commits[0], "--json", code=3)
+        self.assertIn("in the target's directory", ran.out)
+
+    def test_a_figure_whose_direction_nobody_said_is_not_judged(self):
+        text = "#!/bin/sh\necho '{{\"turns\": {0}, \"elapsed\": {0}, \"size_mb\": 3}}'\n"
+        project = self.project([text.format(100), text.format(200)])
+        project.config["scenarios"]["work"]["load"]["command"] = ["./bench"]
+        del project.config["scenarios"]["work"]["metrics"]
+        project.write_config()
+        ran = self.program("compare", *project.commits, "--json", code=1)
+        verdicts = {m["metric"]: m["verdict"] for m in ran.json()["heads"][0]["metrics"]}
+        self.assertEqual(verdicts["default.work.elapsed"], "worse")
+        self.assertNotIn("default.work.turns", verdicts)
+        self.assertIn("'turns'", ran.err)
+
     def test_what_was_tried_is_in_the_ledger(self):
         project = self.project([GOOD, SLOW])
         self.program("compare", *project.commits, "--label", "bigger cache", "--note", "64 MiB", "--quiet", code=1)

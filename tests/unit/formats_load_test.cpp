@@ -43,7 +43,7 @@ TEST_CASE("command: metric JSON, plain, described and nested", "[formats]") {
                              R"({"rate":1200.5,"p99_us":40,"text":"x","size":{"value":7,"unit":"MB"},)"
                              R"("hits":{"value":0.5,"better":"higher"},"deep":{"a":1,"list":[2]}})"
                              "\n\n");
-  CHECK(readings == Readings{{"deep.a", 1, "", Better::higher},
+  CHECK(readings == Readings{{"deep.a", 1, "", Better::higher, false},
                              {"hits", 0.5, "", Better::higher},
                              {"p99_us", 40, "us", Better::lower},
                              {"rate", 1200.5, "", Better::higher},
@@ -61,8 +61,8 @@ TEST_CASE("command: metric JSON, plain, described and nested", "[formats]") {
 TEST_CASE("command: JSON pointers", "[formats]") {
   const std::string text = R"({"a":{"b/c":[{"x":5},{"x":7}],"m~n":1.5},"":3,"s":"t"})";
   const auto readings = good("json", text, {{"one", "/a/b~1c/1/x"}, {"two_ms", "/a/m~0n"}, {"three", "/"}});
-  CHECK(readings == Readings{{"one", 7, "", Better::higher},
-                             {"three", 3, "", Better::higher},
+  CHECK(readings == Readings{{"one", 7, "", Better::higher, false},
+                             {"three", 3, "", Better::higher, false},
                              {"two_ms", 1.5, "ms", Better::lower}});
   for (const char* pointer : {"/a/b~1c/2/x", "/a/b~1c/-1/x", "/a/b~1c/01x/x", "/none", "/s", "", "a", "/a~2", "/a~",
                               "/s/t", "/a/b~1c/99999999999999999999"}) {
@@ -75,7 +75,7 @@ TEST_CASE("command: JSON pointers", "[formats]") {
 TEST_CASE("command: regular expressions", "[formats]") {
   const std::string text = "warm 10.5 req/s\r\nrate: 20.25 req/s\nrate: 30.5 req/s\ntotal 1e3\n";
   CHECK(good("regex", text, {{"rate", "^rate: ([0-9.]+) req/s$"}, {"total", "(?<=total )\\S+"}}) ==
-        Readings{{"rate", 30.5, "", Better::higher}, {"total", 1000, "", Better::higher}});
+        Readings{{"rate", 30.5, "", Better::higher}, {"total", 1000, "", Better::higher, false}});
   CHECK_THAT(bad("regex", text, {{"m", "^nothing"}}), Contains("no line") && Contains("'m'"));
   CHECK_THAT(bad("regex", text, {{"m", "rate: (.*)"}}), Contains("line 2") && Contains("not a number"));
   CHECK_THAT(bad("regex", text, {{"m", "rate: ("}}), Contains("byte") && Contains("'m'"));
