@@ -284,3 +284,8 @@ TEST_CASE("an alias leads to a metric that this config measures, in one step", "
     CHECK(contains(bad(with(wrong)), "aliases."));
   }
 }
+
+TEST_CASE("one bad night never trips, whatever the config wants", "[config]") {
+  CHECK(good(command_config(R"(, "gate": {"trip_after": 2})")).gate.trip_after == 2);
+  CHECK(contains(bad(command_config(R"(, "gate": {"trip_after": 1})")), "$.gate.trip_after"));
+}
