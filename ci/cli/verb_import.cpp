@@ -64,6 +64,13 @@ Status fill_class(const config::Config& config, formats::History& history) {
   return {};
 }
 
+// Units of which there are larger and smaller ones; "1/s" and "requests/s" are two names of one thing.
+bool is_scaled(const std::string& unit) {
+  static constexpr std::string_view scaled[] = {"ns", "us", "ms", "s",   "min", "B",  "kB",
+                                                "KB", "MB", "GB", "KiB", "MiB", "GiB"};
+  return std::find(std::begin(scaled), std::end(scaled), unit) != std::end(scaled);
+}
+
 // A metric that is kept already keeps its unit and its direction.
 Status check_units(const std::string& project, store::Store& store, const formats::History& history) {
   NG_TRY(const auto metrics, store.metrics(project));
@@ -73,7 +80,7 @@ Status check_units(const std::string& project, store::Store& store, const format
     const auto there = known.find(row.metric);
     if (there == known.end()) continue;
     const bool same_way = (there->second->better == store::Better::higher) == (row.better == formats::Better::higher);
-    const bool same_unit = row.unit.empty() || there->second->unit.empty() || row.unit == there->second->unit;
+    const bool same_unit = row.unit == there->second->unit || !is_scaled(row.unit) || !is_scaled(there->second->unit);
     if (same_way && same_unit) continue;
     return fail(
         Code::bad_data,

@@ -24,6 +24,8 @@ class Arms(Case):
     def arms(self, equivalence=False):
         self.need("git", "wrk")
         port = free_port()
+        # Tails of runs this short differ from themselves on a busy machine, which compare refuses, rightly.
+        metrics = {name: {"unit": "us", "better": "lower", "gated": False} for name in ("p50", "p95", "p99")}
         config = {
             "project": "arms", "state": str(self.dir / "state"), "repository": {"path": str(self.top), "branch": "main"},
             "targets": {"artifact": str(self.top / "builds/{sha}")},
@@ -32,11 +34,11 @@ class Arms(Case):
                                                   "ready": "/version"}}},
             "scenarios": {
                 "create": {"load": {"wrk": {"connections": 4, "seconds": 0.4, "script": str(BROKER / "wrk" / "create.lua")}},
-                           "repeats": 1, "warmup_seconds": 0.2, "store": "grows", "expect": [201]},
+                           "repeats": 1, "warmup_seconds": 0.2, "store": "grows", "expect": [201], "metrics": metrics},
                 "retrieve": {"load": {"wrk": {"connections": 4, "seconds": 0.4, "path": "/entities/fixture-1"}},
                              "fixture": {"calls": [self.entity(1), self.entity(2)],
                                          "count": "/count", "count_pointer": "/count", "expect": 2},
-                             "repeats": 1, "warmup_seconds": 0.2}},
+                             "repeats": 1, "warmup_seconds": 0.2, "metrics": metrics}},
             "compare": {"equivalence": ["/entities/fixture-1", "/entities/fixture-2"]} if equivalence else {},
             "store": "embedded"}
         (self.dir / "nightgate.json").write_text(json.dumps(config, indent=2))
