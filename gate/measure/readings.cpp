@@ -7,7 +7,8 @@ void add_readings(const std::vector<formats::Reading>& readings, LoadResult& int
   for (const auto& reading : readings) {
     into.samples.push_back({reading.name, reading.value});
     const auto better = reading.better == formats::Better::higher ? config::Better::higher : config::Better::lower;
-    into.metrics.insert_or_assign(reading.name, config::MetricInfo{reading.unit, better, reading.name != "max" && reading.better_known});
+    into.metrics.insert_or_assign(
+        reading.name, config::MetricInfo{reading.unit, better, reading.name != "max" && reading.better_known});
   }
 }
 
