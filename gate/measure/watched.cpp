@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 
 namespace nightgate::measure {
@@ -19,8 +20,9 @@ constexpr int tick_milliseconds = 250;
 void wait_a_tick(const Fd& pidfd, double seconds) {
   pollfd source{pidfd.get(), POLLIN, 0};
   // Without pidfds (old kernels, sandboxes) poll only sleeps, so it must be short.
-  const int most = pidfd ? tick_milliseconds : 20;
-  ::poll(&source, pidfd ? 1 : 0, std::clamp(static_cast<int>(seconds * 1000) + 1, 1, most));
+  const double most = pidfd ? tick_milliseconds : 20;
+  // Bounded before it becomes an int: "never" is more milliseconds than one holds.
+  ::poll(&source, pidfd ? 1 : 0, static_cast<int>(std::clamp(std::ceil(seconds * 1000), 1.0, most)));
 }
 
 double since(SteadyClock::time_point begin) {

@@ -1,4 +1,6 @@
 // Rules 2 to 5: who gets which CPU, the store before each repeat, and a rate over errors is not a rate.
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -107,6 +109,18 @@ TEST_CASE("a part of a second is what wrk runs, not the whole one", "[measure]")
   const auto watched = run_watched(patient, bench.directory.path(), WatchLimits{30, 0.5}, tick);
   REQUIRE(watched);
   CHECK(watched->out == "begun\nearly\n");
+}
+
+TEST_CASE("watching a load sleeps: it looks a few times a second, not a thousand times", "[measure]") {
+  Bench bench;
+  Command sleeper;
+  sleeper.argv = {"sleep", "1"};
+  const auto tick = [](double, double) -> Status { return {}; };
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_THREAD, &before);
+  REQUIRE(run_watched(sleeper, bench.directory.path(), WatchLimits{30, never}, tick));
+  ::getrusage(RUSAGE_THREAD, &after);
+  CHECK(after.ru_nvcsw - before.ru_nvcsw < 100);
 }
 
 TEST_CASE("a script with an error is no measurement", "[measure]") {
