@@ -91,24 +91,24 @@ store::Judgement to_row(const judge::NightVerdict& night, const std::string& run
 
 using Decisions = std::vector<store::Decision>;
 
-// The accepts of these nights, after < night <= last, that stand.
-Decisions accepts(const Decisions& decisions, store::Sequence after, store::Sequence last) {
+// Those of these nights, after < night <= last, that stand; by the names of today.
+Decisions between(const Decisions& decisions, store::Sequence after, store::Sequence last,
+                  const config::Config& config) {
   Decisions out;
-  for (const auto& decision : decisions) {
+  for (auto decision : decisions) {
     if (decision.undone || decision.night <= after || decision.night > last) continue;
-    if (decision.kind == store::DecisionKind::accept) out.push_back(decision);
+    decision.project = config.project;
+    decision.metric = today(decision.metric, config.aliases);
+    out.push_back(std::move(decision));
   }
   return out;
 }
 
-store::Decision renamed(store::Decision decision, const config::Config& config) {
-  decision.project = config.project;
-  decision.metric = today(decision.metric, config.aliases);
-  return decision;
-}
-
-void apply(const Decisions& accepted, const Aliases& aliases, judge::GateState& state) {
-  for (const auto& decision : accepted) state.accept(today(decision.metric, aliases));
+void apply(const Decisions& decisions, judge::GateState& state) {
+  for (const auto& decision : decisions) {
+    if (decision.kind == store::DecisionKind::accept) state.accept(decision.metric);
+    if (decision.kind == store::DecisionKind::pin) state.pin();
+  }
 }
 
 Result<judge::GateState> state_before(store::Store& store, const config::Config& config, const std::string& machine,
@@ -119,9 +119,11 @@ Result<judge::GateState> state_before(store::Store& store, const config::Config&
   if (!snapshot->has_value()) return judge::GateState{};
   auto state = judge::GateState::load((*snapshot)->text);
   if (!state) {
-    return fail(Code::no_verdict, fmt::format("the state kept after night {} can't be read by this version of "
-                                              "nightgate, which is older than the one that wrote it; use the newer one",
-                                              (*snapshot)->sequence));
+    return fail(Code::no_verdict,
+                fmt::format("the state kept after night {} can't be read by this version of "
+                            "nightgate: use the one that wrote it, or judge everything again by "
+                            "`nightgate void NIGHT --reason ...` of the first night and `nightgate undo`",
+                            (*snapshot)->sequence));
   }
   after = (*snapshot)->sequence;
   // An alias that was declared since: the series goes on under its new name.
@@ -166,11 +168,11 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
     rename(input, config.aliases);
     group(input);
     // An accept holds also when the night that it was said in was taken out since.
-    const auto earlier = accepts(*decisions, after, input.night.sequence - 1);
-    const auto tonight = accepts(*decisions, input.night.sequence - 1, input.night.sequence);
-    apply(earlier, config.aliases, state);
+    const auto earlier = between(*decisions, after, input.night.sequence - 1, config);
+    const auto tonight = between(*decisions, input.night.sequence - 1, input.night.sequence, config);
+    apply(earlier, state);
     JudgedNight judged{judge::step(state, input, rules), {}, {}};
-    apply(tonight, config.aliases, state);
+    apply(tonight, state);
     after = input.night.sequence;
     store::Night key;
     key.project = config.project;
@@ -179,9 +181,9 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
     judgement.snapshot = state.save();
     judged.closed = judgement.closed;
     NG_TRY(judged.opened, store.put_judgement(judgement));
-    for (const auto* accepted : {&earlier, &tonight}) {
-      for (const auto& decision : *accepted) {
-        NG_CHECK(store.accept_again(renamed(decision, config)));
+    for (const auto* decided : {&earlier, &tonight}) {
+      for (const auto& decision : *decided) {
+        if (decision.kind == store::DecisionKind::accept) NG_CHECK(store.accept_again(decision));
       }
     }
     out.push_back(std::move(judged));

@@ -145,8 +145,7 @@ void note_machine(Outcome& outcome) {
   if (outcome.control || !machine.estimated || std::abs(machine.log_speed) < worth_saying) return;
   outcome.notes.push_back(
       fmt::format("most series say that tonight's machine is {:.0f} % {} than usual, and every figure was judged "
-                  "without that; only a "
-                  "control can tell it from code that is {} everywhere",
+                  "without that; only a control can tell it from code that is {} everywhere",
                   100 * std::expm1(std::abs(machine.log_speed)), machine.log_speed > 0 ? "slower" : "faster",
                   machine.log_speed > 0 ? "slower" : "faster"));
 }
@@ -171,14 +170,18 @@ Status judge_night(const Parts& parts, Outcome& outcome) {
   return parts.recorder.finish_run(outcome.night.run, store::RunState::done, parts.clock.now(), "");
 }
 
+Result<std::vector<store::TripGroup>> open_trips_here(const Parts& parts, const Outcome& outcome) {
+  NG_TRY(auto open, parts.store->open_trips(parts.config.project));
+  std::erase_if(open, [&](const store::TripGroup& group) { return group.machine != outcome.machine.name; });
+  return open;
+}
+
 // What is red after tonight. Unknown is no verdict, never green.
 Status find_red(const Parts& parts, Outcome& outcome) {
   if (parts.store == nullptr) return {};
-  auto open = parts.store->open_trips(parts.config.project);
+  auto open = open_trips_here(parts, outcome);
   if (open) {
-    for (auto& group : *open) {
-      if (group.machine == outcome.machine.name) outcome.open_trips.push_back(std::move(group));
-    }
+    outcome.open_trips = std::move(*open);
   } else if (open.error().code == Code::away) {
     without_verdict(outcome, "the store went away: " + open.error().text());
   } else {
@@ -206,8 +209,8 @@ void bisect_open(const Parts& parts, std::chrono::nanoseconds deadline, Outcome&
                                  : fmt::format("trip {} could not be bisected: {}", group.id, said.error().text()));
   }
   if (!any) return;
-  outcome.open_trips.clear();
-  static_cast<void>(find_red(parts, outcome));  // with their answers now; a store that is away was told already
+  // With their answers now. What was red stays so when the store can't be read any more.
+  if (auto again = open_trips_here(parts, outcome)) outcome.open_trips = std::move(*again);
 }
 
 void tell(const Parts& parts, const Outcome& outcome) {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "gate/judge/gate.hpp"
+#include "gate/judge/series.hpp"
 
 namespace nightgate::judge {
 namespace {
@@ -28,10 +28,9 @@ std::string percent(double log_size) {
   return worded(x, [x](char* out, std::size_t size) { std::snprintf(out, size, "%.2f %%", x); });
 }
 
-// A log size (> 0 is worse) as the change that everybody sees: s x (value / reference - 1), negative is worse.
+// A log size (> 0 is worse) as the change that everybody sees.
 std::string as_change(double log_size, Better better) {
-  if (std::isinf(log_size) || std::isnan(log_size)) return share(log_size);
-  return share(better == Better::higher ? std::expm1(-log_size) : -std::expm1(log_size));
+  return share(std::isfinite(log_size) ? change_of(better, log_size) : log_size);
 }
 
 std::string line_name(const EvidenceLine& line, bool first, const Rules& rules) {

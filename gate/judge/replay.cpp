@@ -70,6 +70,9 @@ std::string load_of(std::string_view metric) {
 
 ReplayResult replay(const History& history, const Rules& rules, const NightSink& each) {
   Replay run(rules);
+  std::vector<std::string> loads;
+  loads.reserve(history.metrics.size());
+  for (const History::Metric& metric : history.metrics) loads.push_back(load_of(metric.name));
   NightInput input;
   for (std::size_t i = 0; i < history.nights.size(); ++i) {
     const History::Night& night = history.nights[i];
@@ -82,7 +85,7 @@ ReplayResult replay(const History& history, const Rules& rules, const NightSink&
       input.readings[k].metric = metric.name;
       input.readings[k].better = metric.better;
       input.readings[k].value = night.cells[k].value;
-      input.readings[k].group = load_of(metric.name);
+      input.readings[k].group = loads[night.cells[k].metric];
     }
     const NightVerdict& verdict = run.night(night.machine, input);
     if (each) each(night, verdict);
