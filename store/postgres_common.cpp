@@ -122,6 +122,19 @@ Result<NightRow> night_row(Connection& connection, const std::string& run) {
                   rows.boolean(0, 5)};
 }
 
+Status take_back_trips(Connection& db, std::int64_t project, std::int64_t machine, Sequence night) {
+  const Params key = Params().integer(project).integer(machine).integer(night);
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g WHERE g.group_id = t.group_id AND "
+             "g.project_id = $1 AND g.machine_id = $2 AND t.tripped = $3 AND t.state IN ('open', 'recovered')",
+             key));
+  NG_CHECK(
+      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g WHERE g.group_id = t.group_id AND "
+             "g.project_id = $1 AND g.machine_id = $2 AND t.closed = $3 AND t.state = 'recovered'",
+             key));
+  return {};
+}
+
 const std::string& select_nights() {
   static const std::string sql =
       "SELECT p.name, m.name, n.sequence, " + micros("n.started") +

@@ -30,6 +30,11 @@ struct NightRow {
 // The night a run belongs to. Code::not_found when it is no night's run.
 [[nodiscard]] Result<NightRow> night_row(Connection& connection, const std::string& run);
 
+// What the night's judgement did to trips: those that it opened are withdrawn, those that it closed open again. For a
+// night that is judged again, or taken out.
+[[nodiscard]] Status take_back_trips(Connection& connection, std::int64_t project, std::int64_t machine,
+                                     Sequence night);
+
 // Selects whole nights; put conditions and order behind it.
 [[nodiscard]] const std::string& select_nights();
 [[nodiscard]] Night night_from(const Rows& rows, int row);

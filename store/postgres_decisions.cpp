@@ -47,31 +47,18 @@ Result<std::optional<std::int64_t>> insert_decision(Connection& db, std::int64_t
   return rows.integer(0, 0);
 }
 
+// A night that is out trips nothing and closes nothing; put back, it is judged again and does both anew.
 Status set_voided(Connection& db, std::int64_t project, const Decision& decision, bool voided,
                   const std::string& reason) {
   NG_TRY(auto rows,
          db.run("UPDATE night SET voided = $4, void_reason = $5 WHERE project_id = $1 AND sequence = $3 AND machine_id "
-                "= (SELECT machine_id FROM machine WHERE name = $2)",
+                "= (SELECT machine_id FROM machine WHERE name = $2) RETURNING machine_id",
                 Params().integer(project).text(decision.machine).integer(decision.night).boolean(voided).text(reason)));
-  if (rows.affected() > 0) return {};
+  if (!rows.empty()) {
+    return voided ? take_back_trips(db, project, rows.integer(0, 0), decision.night) : Status{};
+  }
   return fail(Code::not_found, "there is no night " + std::to_string(decision.night) + " on machine " +
                                    decision.machine + "; `nightgate history` lists them");
-}
-
-// A night that is out trips nothing and closes nothing. (Put back, it is judged again and does both anew.)
-Status forget_trips_of(Connection& db, std::int64_t project, const Decision& decision) {
-  const Params key = Params().integer(project).text(decision.machine).integer(decision.night);
-  NG_CHECK(
-      db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g, machine h WHERE g.group_id = t.group_id AND "
-             "h.machine_id = g.machine_id AND g.project_id = $1 AND h.name = $2 AND t.tripped = $3 AND t.state IN "
-             "('open', 'recovered')",
-             key));
-  NG_CHECK(
-      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g, machine h WHERE g.group_id = "
-             "t.group_id AND h.machine_id = g.machine_id AND g.project_id = $1 AND h.name = $2 AND t.closed = $3 AND "
-             "t.state = 'recovered'",
-             key));
-  return {};
 }
 
 // On one machine, or on all when none is named.
@@ -133,10 +120,7 @@ Result<Decision> decide(Connection& db, const Decision& decision) {
   Decision out = decision;
   out.id = *id;
   if (decision.kind == DecisionKind::undo) return undo_last(db, project, decision);
-  if (decision.kind == DecisionKind::void_night) {
-    NG_CHECK(set_voided(db, project, decision, true, decision.reason));
-    NG_CHECK(forget_trips_of(db, project, decision));
-  }
+  if (decision.kind == DecisionKind::void_night) NG_CHECK(set_voided(db, project, decision, true, decision.reason));
   if (decision.kind == DecisionKind::accept) NG_CHECK(accept_trips(db, project, *id, decision));
   return out;
 }

@@ -78,20 +78,6 @@ Status put_snapshot(Connection& db, const NightRow& night, const std::string& sn
   return {};
 }
 
-// What an earlier judgement of this night did to trips is taken back first.
-Status take_back_trips(Connection& db, const NightRow& night) {
-  const Params key = Params().integer(night.project).integer(night.machine).integer(night.sequence);
-  NG_CHECK(
-      db.run("UPDATE trip t SET state = 'withdrawn' FROM trip_group g WHERE g.group_id = t.group_id AND "
-             "g.project_id = $1 AND g.machine_id = $2 AND t.tripped = $3 AND t.state IN ('open', 'recovered')",
-             key));
-  NG_CHECK(
-      db.run("UPDATE trip t SET state = 'open', closed = NULL FROM trip_group g WHERE g.group_id = t.group_id AND "
-             "g.project_id = $1 AND g.machine_id = $2 AND t.closed = $3 AND t.state = 'recovered'",
-             key));
-  return {};
-}
-
 Status put_trip(Connection& db, const NightRow& night, std::int64_t group, std::size_t position, const Trip& trip) {
   NG_TRY(auto put,
          db.run("INSERT INTO trip (group_id, metric_id, position, kind, change, baseline, level, tripped, state) "
@@ -176,7 +162,7 @@ Result<std::vector<TripGroup>> PostgresStore::put_judgement(const Judgement& jud
     }
     NG_CHECK(replace_verdicts(db, night, judgement.verdicts));
     NG_CHECK(put_snapshot(db, night, judgement.snapshot));
-    NG_CHECK(take_back_trips(db, night));
+    NG_CHECK(take_back_trips(db, night.project, night.machine, night.sequence));  // of an earlier judgement
     for (const TripClosing& closing : judgement.closed) NG_CHECK(close_trip(db, night, closing));
     std::vector<std::int64_t> ids;
     for (const TripGroup& group : judgement.opened) {

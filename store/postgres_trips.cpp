@@ -82,18 +82,21 @@ Result<std::optional<TripGroup>> PostgresStore::trip(const std::string& project,
 
 Status PostgresStore::rename_trips(const std::string& project, const std::string& old_name,
                                    const std::string& new_name) {
-  NG_CHECK(connection_->run(
-      "INSERT INTO metric (project_id, name, unit, better, gated) SELECT m.project_id, $3, m.unit, m.better, m.gated "
-      "FROM metric m JOIN project p USING (project_id) WHERE p.name = $1 AND m.name = $2 ON CONFLICT DO NOTHING",
-      Params().text(project).text(old_name).text(new_name)));
-  // Closed ones keep the name that they had; one cause is not moved where the new name stands already.
-  NG_CHECK(connection_->run(
-      "UPDATE trip t SET metric_id = new.metric_id FROM metric old, metric new, project p WHERE p.name = $1 AND "
-      "old.project_id = p.project_id AND new.project_id = p.project_id AND old.name = $2 AND new.name = $3 AND "
-      "t.metric_id = old.metric_id AND t.state = 'open' AND NOT EXISTS (SELECT FROM trip x WHERE x.group_id = "
-      "t.group_id AND x.metric_id = new.metric_id)",
-      Params().text(project).text(old_name).text(new_name)));
-  return {};
+  const auto names = Params().text(project).text(old_name).text(new_name);
+  return connection_->in_transaction([&]() -> Status {
+    NG_CHECK(connection_->run(
+        "INSERT INTO metric (project_id, name, unit, better, gated) SELECT m.project_id, $3, m.unit, m.better, m.gated "
+        "FROM metric m JOIN project p USING (project_id) WHERE p.name = $1 AND m.name = $2 ON CONFLICT DO NOTHING",
+        names));
+    // Closed ones keep the name that they had; one cause is not moved where the new name stands already.
+    NG_CHECK(connection_->run(
+        "UPDATE trip t SET metric_id = new.metric_id FROM metric old, metric new, project p WHERE p.name = $1 AND "
+        "old.project_id = p.project_id AND new.project_id = p.project_id AND old.name = $2 AND new.name = $3 AND "
+        "t.metric_id = old.metric_id AND t.state = 'open' AND NOT EXISTS (SELECT FROM trip x WHERE x.group_id = "
+        "t.group_id AND x.metric_id = new.metric_id)",
+        names));
+    return {};
+  });
 }
 
 Status PostgresStore::set_trip_answer(std::int64_t id, std::int64_t bisect, const std::string& answer) {
