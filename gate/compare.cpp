@@ -182,8 +182,6 @@ class Run {
       }
     }
     outcome_.aa_complaint = judge::aa_complaint(paired(1), options_.rules);
-    if (outcome_.aa_complaint.empty()) return {};
-    for (auto& head : outcome_.heads) head.reason = "the machine differs from itself: " + outcome_.aa_complaint;
     return {};
   }
 
@@ -274,6 +272,7 @@ class Run {
                                 results[i], input[i].base, input[i].head});
       }
       summarise(head);
+      if (!outcome_.aa_complaint.empty()) head.reason = "the machine differs from itself: " + outcome_.aa_complaint;
     }
     // A cell whose metrics are all decided against every head needs no more starts: always-valid means it may stop.
     for (auto& cell : cells_) {

@@ -20,11 +20,6 @@ double change_of(double shift, store::Better better) {
   return better == store::Better::higher ? std::expm1(-shift) : -std::expm1(shift);
 }
 
-// Is this the revert of that merge? The message may hold the beginning of a sha only.
-bool reverts(const targets::Merge& revert, const targets::Merge& merge) {
-  return revert.reverts.size() >= 7 && merge.commit.starts_with(revert.reverts);
-}
-
 // A later merge of the range that takes this one back; empty when there is none.
 std::string reverted_by(const Plan& plan, const Point& point) {
   for (const auto& other : plan.points) {
@@ -124,6 +119,10 @@ std::string person(const Point& point) {
 }
 
 }  // namespace
+
+bool reverts(const targets::Merge& revert, const targets::Merge& merge) {
+  return revert.reverts.size() >= 7 && merge.commit.starts_with(revert.reverts);
+}
 
 std::string answer_json(const Outcome& outcome) {
   const auto& answer = outcome.answer;

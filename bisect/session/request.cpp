@@ -80,7 +80,7 @@ Status check_range(const Desk& desk, const Request& request) {
   return tl::unexpected<Error>(std::move(range).error());
 }
 
-std::vector<std::string> known_names(const config::Config& config, store::Store* store) {
+Result<std::vector<std::string>> known_names(const config::Config& config, store::Store* store) {
   std::vector<std::string> names;
   for (const auto& deployment : config.deployments) {
     for (const auto& scenario : config.scenarios) {
@@ -91,9 +91,9 @@ std::vector<std::string> known_names(const config::Config& config, store::Store*
         names.push_back(records::full_name(deployment.name, scenario.name, "rate"));
     }
   }
-  if (const auto stored =
-          store != nullptr ? store->metrics(config.project) : Result<std::vector<store::MetricInfo>>()) {
-    for (const auto& metric : *stored) names.push_back(metric.name);
+  if (store != nullptr) {
+    NG_TRY(const auto stored, store->metrics(config.project));
+    for (const auto& metric : stored) names.push_back(metric.name);
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()),
@@ -123,7 +123,7 @@ Result<std::string> look_up_end(const std::string& text, const std::string& metr
 }
 
 Result<Cell> find_metric(const config::Config& config, store::Store* store, const std::string& full_name) {
-  const auto names = known_names(config, store);
+  NG_TRY(const auto names, known_names(config, store));
   const bool known = std::ranges::find(names, full_name) != names.end();
   for (const auto& deployment : config.deployments) {
     for (const auto& scenario : config.scenarios) {

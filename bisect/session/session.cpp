@@ -10,6 +10,7 @@
 #include "bisect/session/prefetch.hpp"
 #include "gate/base/log.hpp"
 #include "gate/records/records.hpp"
+#include "store/medians.hpp"
 
 namespace nightgate::session {
 namespace {
@@ -365,8 +366,7 @@ class Session {
         }
       }
       if (logs.empty()) out.failure = "no usable value";
-      std::ranges::sort(logs);
-      middle[side] = logs.empty() ? 0 : (logs[(logs.size() - 1) / 2] + logs[logs.size() / 2]) / 2;
+      middle[side] = store::median_of(std::move(logs));
     }
     if (!out.failure.empty()) return out;
     out.change = (higher ? 1 : -1) * std::expm1(middle[1] - middle[0]);

@@ -103,6 +103,8 @@ struct Parts {  // all borrowed
 // be measured here). The answer goes to the store, and to the trip when there is one.
 [[nodiscard]] Result<Outcome> run(const Parts& parts, const Request& request, std::chrono::nanoseconds deadline);
 
+// Is the first the revert of the second? A message may hold the beginning of a sha only.
+[[nodiscard]] bool reverts(const targets::Merge& revert, const targets::Merge& merge);
 // The document of `bisect --json` (design.md), one line. Also what the store keeps as the answer.
 [[nodiscard]] std::string answer_json(const Outcome& outcome);
 // "culprit #123 'title' by A. Author (5d2f01c), 99.2 %, -34 %": one sentence for people, nights and issues.

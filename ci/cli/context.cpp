@@ -1,10 +1,9 @@
 #include "ci/cli/context.hpp"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <csignal>

@@ -9,6 +9,7 @@
 #include "ci/cli/compare_view.hpp"
 #include "ci/cli/output.hpp"
 #include "gate/base/clock.hpp"
+#include "store/medians.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -57,11 +58,15 @@ json change_json(const compare::MetricOutcome& m, const Reasons& reasons) {
 json figure_json(const release::Figure& f) {
   auto values = f.values;
   std::sort(values.begin(), values.end());
-  const auto middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {{"metric", f.metric},    {"unit", f.info.unit},     {"better", better_of(f.info)},
-          {"gated", f.info.gated}, {"median", median},        {"low", values.front()},
-          {"high", values.back()}, {"rounds", values.size()}, {"values", f.values}};
+  return {{"metric", f.metric},
+          {"unit", f.info.unit},
+          {"better", better_of(f.info)},
+          {"gated", f.info.gated},
+          {"median", store::median_of(values)},
+          {"low", values.front()},
+          {"high", values.back()},
+          {"rounds", values.size()},
+          {"values", f.values}};
 }
 
 formats::Better direction(bool higher) { return higher ? formats::Better::higher : formats::Better::lower; }

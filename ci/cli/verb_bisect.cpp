@@ -49,7 +49,7 @@ std::string about_culprit(const session::Outcome& outcome) {
   if (!out.empty()) out = clean("  it touched " + out) + "\n";
   if (!culprit.reverts.empty()) out += clean("  it reverts " + reverted(points, culprit.reverts)) + "\n";
   for (const auto& point : points) {
-    if (point.merge.reverts.size() >= 7 && culprit.commit.starts_with(point.merge.reverts))
+    if (session::reverts(point.merge, culprit))
       out += clean("  it was reverted later in the range, by " + who(point)) + "\n";
   }
   return out;

@@ -5,6 +5,7 @@
 
 #include "ci/cli/compare_view.hpp"
 #include "ci/cli/context.hpp"
+#include "ci/cli/pairing.hpp"
 #include "ci/report/compare.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
@@ -12,30 +13,6 @@
 
 namespace nightgate::cli {
 namespace {
-
-class Watch final : public compare::Observer {
- public:
-  Watch(LiveProgress& progress, bool quiet) : progress_(progress), quiet_(quiet) {}
-  void measured(const compare::Step& step) override {
-    progress_.clear();
-    if (quiet_) return;
-    if (!step.failure.empty()) log::warning(fmt::format("{}: {}", step.arm == 0 ? "base" : "head", step.failure));
-  }
-  void round(int rounds, const std::vector<compare::ArmOutcome>& heads) override {
-    progress_.clear();
-    if (quiet_) return;
-    for (const auto& head : heads) {
-      int open = 0;
-      for (const auto& m : head.metrics) open += m.result.verdict == judge::PairVerdict::no_verdict ? 1 : 0;
-      log::info(fmt::format("pair {}: {} of {} metrics decided", rounds, static_cast<int>(head.metrics.size()) - open,
-                            head.metrics.size()));
-    }
-  }
-
- private:
-  LiveProgress& progress_;
-  bool quiet_;
-};
 
 int exit_code_of(judge::PairVerdict verdict) {
   if (verdict == judge::PairVerdict::worse) return 1;
@@ -88,43 +65,39 @@ Status record(const Options& options, const config::Config& config, const measur
   return {};
 }
 
+Status keep(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
+            const compare::Outcome& outcome, const nlohmann::json& document) {
+  if (options.record || !options.label.empty())
+    NG_CHECK(record(options, config, machine, outcome, dump_json(document)));
+  return options.html.empty() ? Status{} : write_html(options.html, document);
+}
+
 }  // namespace
 
 Result<int> verb_compare(const Options& options) {
   NG_TRY(const auto config, load_config(options));
-  NG_CHECK(check_scenarios(options, config));
   NG_TRY(auto sources, open_sources(config));
-  std::vector<targets::Target> arms;
-  for (const auto& reference : options.positional) {
-    NG_TRY(auto target, sources.finder->parse(reference));
-    arms.push_back(std::move(target));
-  }
+  NG_TRY(const auto arms, parse_arms(options, config, *sources.finder));
   NG_TRY(const auto bench,
          open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto machine, bench.measurer->machine());
   NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
   for (const auto& target : arms) NG_CHECK(bench.finder->prepare(target));
-  compare::Options how;
-  how.max_pairs = options.pairs > 0 ? options.pairs : config.compare.max_pairs;
-  how.max_minutes = options.max_minutes > 0 ? options.max_minutes : config.compare.max_minutes;
-  how.rules.min_change = config.gate.min_change;
-  how.scenarios = options.scenarios;
-  Watch watch(*bench.progress, options.quiet);
+  const auto how = pair_limits(options, config);
+  PairWatch watch(*bench.progress, options.quiet, {"base", "head"});
   const auto started = system_clock().now();
   NG_TRY(const auto outcome, compare::run(config, arms, how, *bench.measurer, system_clock(), watch));
   bench.progress->clear();
   auto document = compare_json(outcome);
   document["about"] = about(options, config, machine, started);
-  if (options.record || !options.label.empty())
-    NG_CHECK(record(options, config, machine, outcome, dump_json(document)));
-  if (!options.html.empty()) NG_CHECK(write_html(options.html, document));
   if (options.json) {
     print_json(options, document);
   } else {
     print(compare_text(outcome));
   }
   // Base differing from itself is the machine's fault (3), everything else undecided is no verdict (4).
-  return outcome.aa_complaint.empty() ? exit_code_of(outcome.verdict()) : 3;
+  const int code = outcome.aa_complaint.empty() ? exit_code_of(outcome.verdict()) : 3;
+  return exit_after(code, keep(options, config, machine, outcome, document));
 }
 
 }  // namespace nightgate::cli

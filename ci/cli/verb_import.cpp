@@ -19,35 +19,31 @@ using nlohmann::json;
 
 // The judge runs over what came in, so that the first own night already has a baseline.
 // Also what an import that was killed left unjudged.
-Result<std::size_t> judge_imported(const config::Config& config, const formats::History& history,
+Result<std::size_t> judge_imported(const config::Config& config, store::Store& store, const formats::History& history,
                                    const store::Imported& imported) {
-  NG_TRY(const auto store, open_store(config));
   std::set<std::string> machines;
   for (const auto& row : history.rows) machines.insert(row.machine.empty() ? "imported" : row.machine);
   std::size_t judged = 0;
   for (const auto& machine : machines) {
     const auto first = imported.first.find(machine);
     NG_TRY(const auto nights,
-           judging::judge_nights(*store, config, machine, first == imported.first.end() ? 0 : first->second));
+           judging::judge_nights(store, config, machine, first == imported.first.end() ? 0 : first->second));
     judged += nights.size();
   }
   return judged;
 }
 
+using Known = std::map<std::string, store::MetricInfo>;  // what the store has already, by name
+
 // A series goes on under the name that it has in this config. Names that the store has already stay: their nights were
 // imported before the alias was declared, and importing them again must find them.
-Status rename(const config::Config& config, formats::History& history) {
-  if (config.aliases.empty()) return {};
-  NG_TRY(const auto store, open_store(config));
-  NG_TRY(const auto known, store->metrics(config.project));
+void rename(const config::Config& config, const Known& known, formats::History& history) {
+  if (config.aliases.empty()) return;
   for (auto& row : history.rows) {
     const auto alias = config.aliases.find(row.metric);
-    if (alias == config.aliases.end()) continue;
-    const auto same = [&](const store::MetricInfo& metric) { return metric.name == row.metric; };
-    if (std::none_of(known.begin(), known.end(), same)) row.metric = alias->second;
+    if (alias != config.aliases.end() && !known.contains(row.metric)) row.metric = alias->second;
   }
   formats::sort_rows(history.rows);
-  return {};
 }
 
 // Rows of this very machine that say no class are of the class that it is: to the judge, another class is another
@@ -72,23 +68,19 @@ bool is_scaled(const std::string& unit) {
 }
 
 // A metric that is kept already keeps its unit and its direction.
-Status check_units(const std::string& project, store::Store& store, const formats::History& history) {
-  NG_TRY(const auto metrics, store.metrics(project));
-  std::map<std::string, const store::MetricInfo*> known;
-  for (const auto& metric : metrics) known[metric.name] = &metric;
+Status check_units(const Known& known, const formats::History& history) {
   for (const auto& row : history.rows) {
     const auto there = known.find(row.metric);
     if (there == known.end()) continue;
-    const bool same_way = (there->second->better == store::Better::higher) == (row.better == formats::Better::higher);
-    const bool same_unit = row.unit == there->second->unit || !is_scaled(row.unit) || !is_scaled(there->second->unit);
+    const bool same_way = (there->second.better == store::Better::higher) == (row.better == formats::Better::higher);
+    const bool same_unit = row.unit == there->second.unit || !is_scaled(row.unit) || !is_scaled(there->second.unit);
     if (same_way && same_unit) continue;
     return fail(
         Code::bad_data,
         fmt::format("{} is kept in {} ({} is better), and comes in {} ({} is better) here; nothing was imported. "
                     "Give the new figure another name",
-                    row.metric, there->second->unit,
-                    there->second->better == store::Better::higher ? "higher" : "lower", row.unit,
-                    formats::to_text(row.better)));
+                    row.metric, there->second.unit, there->second.better == store::Better::higher ? "higher" : "lower",
+                    row.unit, formats::to_text(row.better)));
   }
   return {};
 }
@@ -103,15 +95,16 @@ Result<int> verb_import(const Options& options) {
       if (row.machine.empty()) row.machine = options.machine;
     }
   }
-  NG_CHECK(rename(config, history));
-  NG_CHECK(fill_class(config, history));
   NG_TRY(const auto open, store_options(config));
-  {
-    NG_TRY(const auto store, store::open(open));
-    NG_CHECK(check_units(config.project, *store, history));
-  }
+  NG_TRY(const auto store, store::open(open));
+  NG_TRY(const auto metrics, store->metrics(config.project));
+  Known known;
+  for (const auto& metric : metrics) known.emplace(metric.name, metric);
+  rename(config, known, history);
+  NG_CHECK(fill_class(config, history));
+  NG_CHECK(check_units(known, history));
   NG_TRY(const auto imported, store::import_history(open, config.project, history));
-  NG_TRY(const auto judged, judge_imported(config, history, imported));
+  NG_TRY(const auto judged, judge_imported(config, *store, history, imported));
   if (options.json) {
     json machines = json::array();
     for (const auto& [machine, first] : imported.first)

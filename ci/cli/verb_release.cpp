@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
+#include "ci/cli/pairing.hpp"
 #include "ci/cli/release_view.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
@@ -11,24 +12,6 @@
 
 namespace nightgate::cli {
 namespace {
-
-class Watch final : public compare::Observer {
- public:
-  Watch(LiveProgress& progress, bool quiet) : progress_(progress), quiet_(quiet) {}
-  void measured(const compare::Step& step) override {
-    progress_.clear();
-    if (!quiet_ && !step.failure.empty())
-      log::warning(fmt::format("{}: {}", step.arm == 0 ? "last release" : "new release", step.failure));
-  }
-  void round(int rounds, const std::vector<compare::ArmOutcome>&) override {
-    progress_.clear();
-    if (!quiet_) log::info(fmt::format("pair {} measured", rounds));
-  }
-
- private:
-  LiveProgress& progress_;
-  bool quiet_;
-};
 
 // "METRIC=why" for one metric, a text without "METRIC=" for all that have none of their own.
 Result<Reasons> typed_reasons(const Options& options) {
@@ -65,32 +48,32 @@ int exit_code_of(const Options& options, const nlohmann::json& document, const c
   return 0;
 }
 
+Status keep(const Options& options, store::Store& store, const store::Run& run, const measure::MachineInfo& machine,
+            const std::vector<targets::Target>& arms, const std::string& document, const report::ReleaseModel& model) {
+  NG_CHECK(store.put_machine(records::to_row(machine)));
+  NG_CHECK(store.begin_run(run));
+  for (const auto& arm : arms) NG_CHECK(store.put_target(run.project, records::to_row(arm, nullptr)));
+  NG_CHECK(store.finish_run(run.uuid, store::RunState::done, system_clock().now(), document));
+  return options.html.empty() ? Status{} : write_file(options.html, report::release_page(model));
+}
+
 }  // namespace
 
 Result<int> verb_release(const Options& options) {
   NG_TRY(const auto config, load_config(options));
   NG_TRY(auto reasons, typed_reasons(options));
+  NG_TRY(auto sources, open_sources(config));
+  NG_TRY(const auto arms, parse_arms(options, config, *sources.finder));
   NG_TRY(const auto store, open_store(config));
   NG_CHECK(add_accepted(*store, config, machine_name(options, config), reasons));
-  NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
+  NG_TRY(const auto bench,
+         open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto machine, bench.measurer->machine());
   NG_TRY(const auto cleaned, bench.measurer->clean_left_overs());
-  std::vector<targets::Target> arms;
-  for (const auto& reference : options.positional) {
-    NG_TRY(auto target, bench.finder->parse(reference));
-    NG_CHECK(bench.finder->prepare(target));
-    arms.push_back(std::move(target));
-  }
-  release::Options how;
-  how.compare.max_pairs = options.pairs > 0 ? options.pairs : config.compare.max_pairs;
-  how.compare.max_minutes = options.max_minutes > 0 ? options.max_minutes : config.compare.max_minutes;
-  how.compare.rules.min_change = config.gate.min_change;
-  how.compare.scenarios = options.scenarios;
-  how.rounds = options.rounds;
+  for (const auto& target : arms) NG_CHECK(bench.finder->prepare(target));
+  const release::Options how{pair_limits(options, config), options.rounds};
   const auto started = system_clock().now();
-  NG_CHECK(store->put_machine(records::to_row(machine)));
-  const auto uuid = make_uuid();
-  Watch watch(*bench.progress, options.quiet);
+  PairWatch watch(*bench.progress, options.quiet, {"last release", "new release"});
   NG_TRY(const auto outcome, release::run(config, arms[0], arms[1], how, *bench.measurer, system_clock(), watch));
   bench.progress->clear();
   auto document = release_json(outcome, reasons,
@@ -109,19 +92,18 @@ Result<int> verb_release(const Options& options) {
   };
   document["from"] = named(0);
   document["to"] = named(1);
-  auto kept = document;
-  kept["schema"] = "nightgate-release/1";
-  NG_CHECK(store->begin_run(records::new_run(config, store::RunKind::release, machine, uuid, started)));
-  for (const auto& arm : arms) NG_CHECK(store->put_target(config.project, records::to_row(arm, nullptr)));
-  NG_CHECK(store->finish_run(uuid, store::RunState::done, system_clock().now(), dump_json(kept)));
-  NG_TRY(const auto model, report::read_release(dump_json(kept)));
-  if (!options.html.empty()) NG_CHECK(write_file(options.html, report::release_page(model)));
+  auto whole = document;
+  whole["schema"] = "nightgate-release/1";
+  const auto text = dump_json(whole);
+  NG_TRY(const auto model, report::read_release(text));
   if (options.json) {
     print_json(options, document);
   } else {
     print(release_text(model));
   }
-  return exit_code_of(options, document, outcome.compare);
+  const auto run = records::new_run(config, store::RunKind::release, machine, make_uuid(), started);
+  return exit_after(exit_code_of(options, document, outcome.compare),
+                    keep(options, *store, run, machine, arms, text, model));
 }
 
 }  // namespace nightgate::cli

@@ -20,6 +20,7 @@ struct Status {
   std::vector<store::Verdict> verdicts;
   std::vector<store::TripGroup> trips;
   std::vector<store::Bisect> unfinished;
+  std::vector<std::string> others;  // machines with nights, when this one has none
 };
 
 std::string_view name(store::NightState state) {
@@ -39,6 +40,8 @@ std::string_view name(store::NightState state) {
 std::vector<std::string> next_steps(const Status& s) {
   std::vector<std::string> out;
   if (s.nights.empty()) out.emplace_back("run `nightgate nightly` for the first night");
+  for (const auto& other : s.others)
+    out.push_back(fmt::format("nights of {} are there: `nightgate status --machine {}`", other, other));
   for (const auto& group : s.trips) {
     if (group.answer.empty()) {
       out.push_back(
@@ -91,7 +94,7 @@ json to_json(const Status& s) {
 // Red is 1. A newest night that nobody judged yet, or one that has no verdict, is never shown as a pass.
 int exit_code_of(const Status& s) {
   if (!s.trips.empty()) return 1;
-  if (s.nights.empty()) return 0;
+  if (s.nights.empty()) return s.others.empty() ? 0 : 4;  // what others found says nothing of this machine
   const auto& newest = s.nights.front();
   if (newest.voided) return 0;
   const bool open = std::any_of(s.verdicts.begin(), s.verdicts.end(), [](const store::Verdict& v) {
@@ -107,14 +110,16 @@ std::string to_text(const Status& s) {
     out = fmt::format("machine {}: no night yet\n", s.machine);
   } else {
     const auto& n = s.nights.front();
+    const auto& why = n.voided ? n.void_reason : n.reason;
     out = clean(fmt::format("machine {}: last night {} ({}), {}{}", s.machine, n.sequence, to_rfc3339(n.started),
-                            name(n.state), n.reason.empty() ? "" : ": " + n.reason)) +
+                            n.voided ? "taken out" : name(n.state), why.empty() ? "" : ": " + why)) +
           "\n";
   }
   const bool unsure = exit_code_of(s) == 4;
-  out += unsure            ? "NO VERDICT about the newest night, or a part of it\n"
-         : s.trips.empty() ? "nothing red\n"
-                           : fmt::format("RED: {} trip groups\n", s.trips.size());
+  out += unsure && s.nights.empty() ? "NO VERDICT about this machine\n"
+         : unsure                   ? "NO VERDICT about the newest night, or a part of it\n"
+         : s.trips.empty()          ? "nothing red\n"
+                                    : fmt::format("RED: {} trip groups\n", s.trips.size());
   for (const auto& group : s.trips) out += trip_text(group);
   int warming = 0;
   for (const auto& v : s.verdicts) {
@@ -146,6 +151,13 @@ Result<int> verb_status(const Options& options) {
   s.machine = machine_name(options, config);
   NG_CHECK(known_machine(options, *store, config));
   NG_TRY(s.nights, store->nights(config.project, s.machine, store::newest, nights_looked_at));
+  if (s.nights.empty()) {
+    NG_TRY(const auto machines, store->machines(config.project));
+    for (const auto& m : machines) {
+      NG_TRY(const auto nights, store->nights(config.project, m.name, store::newest, 1));
+      if (!nights.empty()) s.others.push_back(m.name);
+    }
+  }
   NG_TRY(const auto last, store->last_judged(config.project, s.machine));
   if (last) {
     NG_TRY(s.verdicts, store->verdicts(config.project, s.machine, last->sequence));

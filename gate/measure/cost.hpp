@@ -1,9 +1,8 @@
 // What brokers and services used during a repeat, per request.
 #pragma once
 
-#include <string_view>
-
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "gate/measure/deployment.hpp"

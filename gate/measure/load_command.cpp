@@ -66,7 +66,7 @@ class CommandRunner : public Load {
   }
 
   [[nodiscard]] Result<LoadResult> result_of(const std::string& program, const Watched& watched,
-                                             const config::Deployment& deployment) const {
+                                             const config::Deployment& deployment) {
     if (!std::holds_alternative<Exited>(watched.ending) || std::get<Exited>(watched.ending).code != 0) {
       return fail(Code::measure,
                   fmt::format("{} failed: {}{}", program, ending_text(watched.ending), log_note(watched.err_tail)));
@@ -112,7 +112,7 @@ class CommandRunner : public Load {
     return out;
   }
 
-  mutable std::set<std::string> told_;
+  std::set<std::string> told_;
   config::CommandLoad load_;
   std::map<std::string, config::MetricInfo> overrides_;
   fs::path directory_;

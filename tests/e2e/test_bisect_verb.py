@@ -32,6 +32,9 @@ class WhileAnotherMeasures(ProjectCase):
     def test_wrong_arguments_end_at_once(self):
         project = self.project([GOOD] * 3)
         first, last = project.commits[0], project.commits[-1]
+        if not lock_file().exists():
+            lock_file().touch()
+            lock_file().chmod(0o666)  # as nightgate makes it
         held = open(lock_file(), "r+")  # noqa: SIM115
         self.addCleanup(held.close)
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -48,6 +51,8 @@ class WhileAnotherMeasures(ProjectCase):
         self.refused("bisect", "--resume", "7", says="no bisect 7")
         self.refused("compare", first, "nothing", says='"nothing"')
         self.refused("compare", first, last, "--scenario", "wrok", says="did you mean work")
+        self.refused("release", first, "nothing", says='"nothing"')
+        self.refused("release", first, last, "--scenario", "wrok", says="did you mean work")
         self.refused("measure", "nothing", says='"nothing"')
         # What is right waits for the lock, and says so.
         project.config["machine"]["wait_minutes"] = 0

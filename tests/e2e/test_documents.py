@@ -118,6 +118,12 @@ class Compare(ProjectCase):
         self.assertNotIn("default.work.turns", verdicts)
         self.assertIn("'turns'", ran.err)
 
+    def test_what_was_measured_is_printed_also_where_it_can_not_be_kept(self):
+        project = self.project([GOOD, GOOD])
+        ran = self.program("compare", *project.commits, "--json", "--quiet", "--html", "no/such/folder/page.html", code=3)
+        self.assertEqual(ran.json()["schema"], "nightgate-compare/1")
+        self.assertIn("could not be kept", ran.err)
+
     def test_what_was_tried_is_in_the_ledger(self):
         project = self.project([GOOD, SLOW])
         self.program("compare", *project.commits, "--label", "bigger cache", "--note", "64 MiB", "--quiet", code=1)

@@ -218,6 +218,16 @@ class Night(ProjectCase):
             self.assertEqual(subprocess.run([PROGRAM, "status"], cwd=self.dir, stdout=full).returncode, 3)
         self.program("history", "--machine", "elsewhere", code=2)
 
+    def test_a_machine_without_nights_is_no_pass_where_others_have_some(self):
+        project = self.project([GOOD])
+        self.assertIn("nothing red", self.program("status").out)
+        self.night(1)
+        project.config["machine"]["name"] = "bench-2"
+        project.write_config()
+        status = self.program("status", code=4).out
+        self.assertIn("NO VERDICT", status)
+        self.assertIn("status --machine bench-1", status)
+
     def test_a_renamed_metric_takes_its_open_trip_along(self):
         project = self.project([GOOD] * 8 + [SLOW] * 2 + [GOOD] * 2)
         self.warm_up(8)
