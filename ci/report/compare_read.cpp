@@ -7,39 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/report/compare.hpp"
+#include "ci/report/reading.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
+#include "store/rows.hpp"
 
 namespace nightgate::report {
 namespace {
 
 using nlohmann::json;
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t most_items = 20000;
+using store::unknown;
 
-// Absent is empty; another type than asked for is an error.
-Result<std::string> text_of(const JsonReader& at, std::string_view key, std::size_t most = 600) {
-  if (!at.has(key)) return std::string();
-  NG_TRY(const auto text, at.string(key));
-  return shorten(text, most);
-}
-Result<double> number_of(const JsonReader& at, std::string_view key) {
-  const auto found = at.value().find(key);
-  if (found == at.value().end() || found->is_null()) return unknown;
-  if (!found->is_number()) return at.wrong(key, "a number or null");
-  return found->get<double>();
-}
-Result<int> count_of(const JsonReader& at, std::string_view key, int fallback = 0) {
-  NG_TRY(const auto count, at.integer_or(key, 0, 1000000000, fallback));
-  return static_cast<int>(count);
-}
-Result<std::vector<JsonReader>> items(const JsonReader& at, std::string_view key) {
-  if (!at.has(key)) return std::vector<JsonReader>{};
-  NG_TRY(const auto list, at.child(key));
-  if (!list.value().is_array() || list.value().size() > most_items) return at.wrong(key, "a list, not endless");
-  return list.elements();
-}
 Result<std::string> verdict_of(const JsonReader& at) {
   NG_TRY(auto text, at.string("verdict"));
   for (const char* word : {"better", "worse", "same", "no_verdict"}) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ci/report/reading.hpp"
 #include "ci/report/release.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
@@ -9,18 +10,8 @@
 namespace nightgate::report {
 namespace {
 
-constexpr std::size_t most_items = 20000, most_trends = 12;
+constexpr std::size_t most_trends = 12;
 
-Result<double> number_of(const JsonReader& at, std::string_view key) {
-  const auto found = at.value().find(key);
-  if (found == at.value().end() || found->is_null()) return store::unknown;
-  if (!found->is_number()) return at.wrong(key, "a number or null");
-  return found->get<double>();
-}
-Result<std::string> text_of(const JsonReader& at, std::string_view key, std::size_t most = 600) {
-  NG_TRY(const auto text, at.string_or(key, ""));
-  return shorten(text, most);
-}
 Result<bool> is_higher(const JsonReader& at) {
   NG_TRY(const auto better, at.choice_or("better", {"higher", "lower"}, "higher"));
   return better == "higher";
@@ -40,8 +31,7 @@ Result<ReleaseChange> change_of(const JsonReader& at) {
   NG_TRY(out.high, number_of(at, "high"));
   NG_TRY(out.base, number_of(at, "base"));
   NG_TRY(out.head, number_of(at, "head"));
-  NG_TRY(const auto pairs, at.integer_or("pairs", 0, 1000000, 0));
-  out.pairs = static_cast<int>(pairs);
+  NG_TRY(out.pairs, count_of(at, "pairs"));
   return out;
 }
 
@@ -55,8 +45,7 @@ Result<ReleaseFigure> figure_of(const JsonReader& at) {
   NG_TRY(out.median, number_of(at, "median"));
   NG_TRY(out.low, number_of(at, "low"));
   NG_TRY(out.high, number_of(at, "high"));
-  NG_TRY(const auto rounds, at.integer_or("rounds", 0, 1000000, 0));
-  out.rounds = static_cast<int>(rounds);
+  NG_TRY(out.rounds, count_of(at, "rounds"));
   return out;
 }
 
@@ -82,10 +71,8 @@ int rank(const ReleaseChange& c) {
 
 template <class Item, class Read>
 Status read_list(const JsonReader& at, std::string_view key, std::vector<Item>& out, Read read) {
-  if (!at.has(key)) return {};
-  NG_TRY(const auto list, at.child(key));
-  if (!list.value().is_array() || list.value().size() > most_items) return at.wrong(key, "a list, not endless");
-  for (const auto& element : list.elements()) {
+  NG_TRY(const auto list, items(at, key));
+  for (const auto& element : list) {
     NG_TRY(auto item, read(element));
     out.push_back(std::move(item));
   }

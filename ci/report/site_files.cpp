@@ -1,10 +1,6 @@
 // The site's files and its memory.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "ci/report/site_parts.hpp"
@@ -19,20 +15,6 @@ using nlohmann::json;
 constexpr const char* schema = "nightgate-site/1";
 constexpr int format = 1;  // raise it when the pages look different: the next time all are written again
 constexpr std::size_t most_bytes = 64U << 20U;
-
-Status io_error(const std::string& what, const fs::path& path) {
-  return fail(Code::io, fmt::format("{} {}: {}", what, path.string(), std::strerror(errno)));
-}
-
-Status write_all(int fd, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const auto count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_error("writing", path);
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return {};
-}
 
 Manifest::MachinePages machine_from(const json& at) {
   Manifest::MachinePages out;
@@ -99,12 +81,7 @@ Status write_manifest(const fs::path& directory, const std::string& project, con
 Status SiteFiles::write(const fs::path& below, std::string_view text) {
   const auto path = directory_ / below;
   if (made_.insert(path.parent_path()).second) NG_CHECK(make_directories(path.parent_path()));
-  auto temporary = path;
-  temporary += ".new";
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!fd) return io_error("making", temporary);
-  NG_CHECK(write_all(fd.get(), text, temporary));
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return io_error("renaming to", path);
+  NG_CHECK(write_file(path, text, 0644, Durable::no));
   ++written_.pages;
   return {};
 }

@@ -90,7 +90,7 @@ Status write_into(const fs::path& path, std::string_view text) {
 }
 }  // namespace
 
-Status write_file(const fs::path& given, std::string_view text, unsigned mode) {
+Status write_file(const fs::path& given, std::string_view text, unsigned mode, Durable durable) {
   // A symbolic link stays one: the file that it leads to is replaced.
   std::error_code none;
   const auto there = fs::canonical(given, none);
@@ -107,10 +107,10 @@ Status write_file(const fs::path& given, std::string_view text, unsigned mode) {
 
   NG_CHECK(write_all(fd.get(), text, temporary));
   if (::fchmod(fd.get(), static_cast<mode_t>(mode)) != 0) return io_error("set the mode of", temporary, errno);
-  if (::fsync(fd.get()) != 0) return io_error("sync", temporary, errno);
+  if (durable == Durable::yes && ::fsync(fd.get()) != 0) return io_error("sync", temporary, errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return io_error("replace", path, errno);
   remove.release();
-  sync_directory(directory);
+  if (durable == Durable::yes) sync_directory(directory);
   return {};
 }
 

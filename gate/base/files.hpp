@@ -17,8 +17,12 @@ namespace fs = std::filesystem;
 
 // Whole file; refuses more than max_bytes (Code::bad_data), Code::not_found when absent, Code::io otherwise.
 [[nodiscard]] Result<std::string> read_file(const fs::path& path, std::size_t max_bytes = 64U << 20U);
-// Temp file in the same directory, fsync, rename: readers see the old or the new text, never half.
-[[nodiscard]] Status write_file(const fs::path& path, std::string_view text, unsigned mode = 0644);
+// Durable::yes waits until the disk has it; no is for pages that can be made again.
+enum class Durable { yes, no };
+// Temp file in the same directory, fsync, rename: readers see the old or the new text, never half. A symbolic link
+// stays one (the file that it leads to is replaced); a device, a pipe or a terminal is written into.
+[[nodiscard]] Status write_file(const fs::path& path, std::string_view text, unsigned mode = 0644,
+                                Durable durable = Durable::yes);
 // Makes the directory and its parents; existing ones are fine. Private ones get 0700.
 [[nodiscard]] Status make_directories(const fs::path& path, bool is_private = false);
 // `below` joined to `root`, refused (Code::bad_data) when it is absolute or leaves root by "..".

@@ -71,11 +71,16 @@ class Artifacts(BisectCase):
 
     def test_two_regressions(self):
         document = self.bisect(CULPRIT - 2, LAST, "--all")
-        self.assert_culprit(document, CULPRIT, sure=0.6)
+        # They are nearly of one size: which of them is the larger, and so the first to be named, is the noise's choice.
+        two = {self.merges[n]["commit"]: n for n in (CULPRIT, SECOND)}
+        self.assertIsNotNone(document["culprit"], self.short(document))
+        first = two.pop(document["culprit"]["commit"], None)
+        self.assertIsNotNone(first, self.short(document))
+        self.assert_culprit(document, first, sure=0.6)
         self.assertTrue(document["residual"], self.short(document))
         others = [self.program("bisect", "--resume", str(n), "--json", code=None).json() for n in document["further"]]
         named = {other["culprit"]["commit"] for other in others if other["culprit"]}
-        self.assertEqual(named, {self.merges[SECOND]["commit"]}, [self.short(other) for other in others])
+        self.assertEqual(named, set(two), [self.short(other) for other in others])
 
     def test_a_hog_that_comes_and_goes(self):
         self.config["machine"].update({"broker_cpus": "0", "load_cpus": "1"})
