@@ -3,16 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
+
+#include "gate/compare_judging.hpp"
 
 namespace nightgate::compare {
 namespace {
 
+using judge::PairVerdict;
+
 struct Cell {  // one deployment under one scenario
   const config::Deployment* deployment;
   const config::Scenario* scenario;
-  bool decided = false;
+  bool settled = false;
+  [[nodiscard]] std::string name() const { return deployment->name + "." + scenario->name; }
+  [[nodiscard]] bool has_fixture() const {
+    return !scenario->fixture.calls.empty() || !scenario->fixture.command.empty();
+  }
 };
 
 Result<std::vector<Cell>> cells_of(const config::Config& config, const Options& options) {
@@ -33,114 +41,188 @@ Result<std::vector<Cell>> cells_of(const config::Config& config, const Options& 
   return cells;
 }
 
-std::string full_name(const Cell& cell, std::string_view metric) {
-  return fmt::format("{}.{}.{}", cell.deployment->name, cell.scenario->name, metric);
+using Answers = std::vector<measure::Measurer::Answer>;
+
+// A check that could not fail is a mistake in the config.
+Status not_vacuous(const Answers& answers) {
+  for (const auto& a : answers) {
+    if (a.status < 200 || a.status > 299) {
+      return fail(Code::usage, fmt::format("compare.equivalence: {} answers {} on base; compare answers that succeed "
+                                           "after the fixture",
+                                           a.request, a.status));
+    }
+    if (a.empty) {
+      return fail(Code::usage, fmt::format("compare.equivalence: {} has an answer without content on base, so it can't "
+                                           "tell two programs apart",
+                                           a.request));
+    }
+  }
+  const bool alike = answers.size() > 1 && std::all_of(answers.begin(), answers.end(),
+                                                       [&](const auto& a) { return a.hash == answers.front().hash; });
+  if (!alike) return {};
+  return fail(Code::usage,
+              "compare.equivalence: all requests have the same answer on base; choose requests whose "
+              "answers depend on the data");
 }
 
 class Run {
  public:
   Run(const config::Config& config, const Options& options, measure::Measurer& measurer, Clock& clock,
       Observer& observer)
-      : config_(config), options_(options), measurer_(measurer), clock_(clock), observer_(observer) {}
+      : config_(config),
+        options_(options),
+        measurer_(measurer),
+        clock_(clock),
+        observer_(observer),
+        rules_(options.rules) {
+    rules_.max_pairs = options.max_pairs;
+  }
 
   Result<Outcome> go(const std::vector<targets::Target>& arms) {
     outcome_.arms = arms;
+    outcome_.ladder = options_.ladder;
     began_ = clock_.monotonic();
     NG_TRY(cells_, cells_of(config_, options_));
-    if (identical()) return outcome_;
+    plan();
+    if (!anything_to_measure()) return finish();
     NG_CHECK(check_equivalence());
-    if (!outcome_.differences.empty()) return outcome_;
+    if (!anything_to_measure()) return finish();
     NG_CHECK(measure_aa());
     judge();
-    if (!outcome_.aa_complaint.empty()) return finish();
-    while (!all_decided() && outcome_.rounds < options_.max_pairs) {
+    while (outcome_.aa_complaint.empty() && !all_settled() && outcome_.rounds < options_.max_pairs) {
+      if (stopped()) break;
       if (minutes() >= options_.max_minutes) {
         outcome_.out_of_budget = true;
         break;
       }
       NG_CHECK(round());
       judge();
-      observer_.round(outcome_.rounds, outcome_.heads);
+      observer_.round(outcome_.rounds, outcome_);
     }
+    if (outcome_.stopped && outcome_.rounds == 0)
+      return fail(Code::measure, "stopped on request before the first pair was whole; nothing is judged");
     return finish();
   }
 
  private:
-  double minutes() const { return std::chrono::duration<double, std::ratio<60>>(clock_.monotonic() - began_).count(); }
+  [[nodiscard]] double minutes() const {
+    return std::chrono::duration<double, std::ratio<60>>(clock_.monotonic() - began_).count();
+  }
+  bool stopped() {
+    outcome_.stopped = outcome_.stopped || (options_.stop && options_.stop());
+    return outcome_.stopped;
+  }
 
   Outcome finish() {
     outcome_.minutes = minutes();
     return std::move(outcome_);
   }
 
-  bool identical() {
-    bool all = true;
-    for (std::size_t arm = 1; arm < outcome_.arms.size(); ++arm) {
-      ArmOutcome head;
-      head.arm = static_cast<int>(arm);
-      if (outcome_.arms[arm].digest == outcome_.arms[0].digest) {
-        head.verdict = judge::PairVerdict::same;
-        head.reason = "base and head are the same target (" + outcome_.arms[0].digest.substr(0, 19) +
-                      "): nothing was measured or judged";
-      } else {
-        all = false;
-      }
-      outcome_.heads.push_back(std::move(head));
+  // Who is judged against whom, and which arms are the same target (measured once).
+  void plan() {
+    const auto& arms = outcome_.arms;
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+      std::size_t first = 0;
+      while (arms[first].digest != arms[arm].digest) ++first;
+      measured_as_.push_back(static_cast<int>(first));
     }
-    return all;
+    for (int arm = 1; arm < static_cast<int>(arms.size()); ++arm) {
+      outcome_.heads.push_back(comparison(0, arm));
+      if (options_.ladder && arm > 1) outcome_.rungs.push_back(comparison(arm - 1, arm));
+    }
+    // Two that are answered by the same measurements are one question.
+    std::set<std::pair<int, int>> questions;
+    for_each([&](const ArmOutcome& c) {
+      if (!c.identical) questions.insert(sides_of(c));
+    });
+    outcome_.comparisons = std::max(1, static_cast<int>(questions.size()));
+    rules_.comparisons = outcome_.comparisons;
   }
-  bool is_identical(std::size_t arm) const { return outcome_.arms[arm].digest == outcome_.arms[0].digest; }
-
-  // Arms that answer differently are not compared; a check that could not fail is a mistake in the config.
-  Status check_equivalence() {
-    if (config_.compare.equivalence.empty()) return {};
-    for (const auto& cell : cells_) {
-      std::vector<std::vector<measure::Measurer::Answer>> answers;
-      for (const auto& arm : outcome_.arms) {
-        NG_TRY(auto got, measurer_.answers(arm, *cell.deployment, *cell.scenario, config_.compare.equivalence));
-        answers.push_back(std::move(got));
-      }
-      NG_CHECK(not_vacuous(answers[0]));
-      for (std::size_t arm = 1; arm < answers.size(); ++arm) differences(answers[0], answers[arm]);
+  ArmOutcome comparison(int reference, int arm) const {
+    ArmOutcome out;
+    out.arm = arm;
+    out.reference = reference;
+    const auto [a, b] = sides_of(out);
+    if (a != b) return out;
+    out.identical = true;
+    out.verdict = PairVerdict::same;
+    out.reason = fmt::format("{} and {} are the same target ({}): nothing was measured or judged",
+                             reference == 0 ? "base" : outcome_.arms[static_cast<std::size_t>(reference)].label,
+                             reference == 0 ? "head" : outcome_.arms[static_cast<std::size_t>(arm)].label,
+                             outcome_.arms[static_cast<std::size_t>(arm)].digest.substr(0, 19));
+    return out;
+  }
+  [[nodiscard]] std::pair<int, int> sides_of(const ArmOutcome& c) const {
+    return {measured_as_[static_cast<std::size_t>(c.reference)], measured_as_[static_cast<std::size_t>(c.arm)]};
+  }
+  template <typename F>
+  void for_each(F&& use) {
+    for (auto& c : outcome_.heads) use(c);
+    for (auto& c : outcome_.rungs) use(c);
+  }
+  // Arms that are measured: one of each digest, without those that were taken out.
+  [[nodiscard]] std::vector<int> measured_arms() const {
+    std::vector<int> out;
+    for (int arm = 0; arm < static_cast<int>(outcome_.arms.size()); ++arm) {
+      if (measured_as_[static_cast<std::size_t>(arm)] == arm && out_.count(arm) == 0) out.push_back(arm);
     }
-    if (outcome_.differences.empty()) return {};
-    for (auto& head : outcome_.heads)
-      head.reason = "the arms answer differently; a speed verdict would be about two programs";
+    return out;
+  }
+  [[nodiscard]] bool anything_to_measure() const { return measured_arms().size() > 1; }
+
+  // An arm is taken out of the run; what was asked of it has no verdict, with this reason.
+  void take_out(int arm, const std::string& why, bool differs) {
+    out_.emplace(arm, why);
+    for_each([&](ArmOutcome& c) {
+      const auto [a, b] = sides_of(c);
+      if (c.identical || (a != arm && b != arm)) return;
+      c.differs = c.differs || differs;
+      const bool worse = c.verdict == PairVerdict::worse;  // found before: it stays found
+      c.reason = worse ? c.reason + "; then " + why : why;
+      if (!worse) c.verdict = PairVerdict::no_verdict;
+    });
+  }
+
+  // Arms that answer differently are not compared. Asked where there is a fixture: without one every store is empty.
+  Status check_equivalence() {
+    const auto& requests = config_.compare.equivalence;
+    if (requests.empty()) return {};
+    const bool fixtures = std::any_of(cells_.begin(), cells_.end(), [](const Cell& c) { return c.has_fixture(); });
+    for (const auto& cell : cells_) {
+      if (fixtures && !cell.has_fixture()) continue;
+      NG_TRY(const auto base, measurer_.answers(outcome_.arms[0], *cell.deployment, *cell.scenario, requests));
+      NG_CHECK(not_vacuous(base));
+      for (const int arm : measured_arms()) {
+        if (arm == 0) continue;
+        const auto& target = outcome_.arms[static_cast<std::size_t>(arm)];
+        auto head = measurer_.answers(target, *cell.deployment, *cell.scenario, requests);
+        if (!head && (head.error().code != Code::measure || stopped() || measured_arms().size() == 2))
+          return tl::unexpected<Error>(std::move(head).error());
+        const auto name = outcome_.arms.size() > 2 ? target.label : "head";
+        if (!head) {
+          take_out(arm, name + " could not be asked for its answers: " + head.error().text(), false);
+        } else if (differences(cell, arm, base, *head)) {
+          take_out(arm, name + " answers differently from base; a speed verdict would be about two programs", true);
+        }
+      }
+    }
     return {};
   }
 
-  static Status not_vacuous(const std::vector<measure::Measurer::Answer>& answers) {
-    for (const auto& a : answers) {
-      if (a.status < 200 || a.status > 299) {
-        return fail(Code::usage, fmt::format("compare.equivalence: {} answers {} on base; compare answers that succeed "
-                                             "after the fixture",
-                                             a.request, a.status));
-      }
-      if (a.body.empty()) {
-        return fail(Code::usage, fmt::format("compare.equivalence: {} has an empty answer on base, so it can't tell "
-                                             "two programs apart",
-                                             a.request));
-      }
-    }
-    const bool alike = answers.size() > 1 && std::all_of(answers.begin(), answers.end(),
-                                                         [&](const auto& a) { return a.hash == answers.front().hash; });
-    if (!alike) return {};
-    return fail(Code::usage,
-                "compare.equivalence: all requests have the same answer on base; choose requests whose "
-                "answers depend on the data");
-  }
-
-  void differences(const std::vector<measure::Measurer::Answer>& base,
-                   const std::vector<measure::Measurer::Answer>& head) {
+  bool differences(const Cell& cell, int arm, const Answers& base, const Answers& head) {
+    bool any = false;
     for (std::size_t i = 0; i < std::min(base.size(), head.size()); ++i) {
       if (base[i].hash == head[i].hash && base[i].status == head[i].status) continue;
-      outcome_.differences.push_back({base[i].request, base[i].body.substr(0, 2000), head[i].body.substr(0, 2000),
-                                      base[i].status, head[i].status});
+      any = true;
+      outcome_.differences.push_back({arm, cell.name(), base[i].request, base[i].body.substr(0, 2000),
+                                      head[i].body.substr(0, 2000), base[i].status, head[i].status});
     }
+    return any;
   }
 
-  // A failed measurement is a step too: it is told, and its pair is void. Three in a row of one arm end the run.
-  Result<bool> measure(const Cell& cell, int arm, int pair, int side) {
+  // A failed measurement is a step too: it is told, and its pair is void. Three in a row of one arm: it is given up,
+  // which ends the run where it is base or nothing is left to compare.
+  Status measure(const Cell& cell, int arm, int pair, int side) {
     Step step{arm, pair, side, {}, {}};
     auto got =
         measurer_.measure(outcome_.arms[static_cast<std::size_t>(arm)], *cell.deployment, *cell.scenario, starts_++);
@@ -154,166 +236,133 @@ class Run {
       step.failure = got.error().text();
     }
     const bool good = step.failure.empty();
+    if (!good && stopped()) return {};  // not the arm's fault
     auto& failures = failures_[arm];
     failures = good ? 0 : failures + 1;
     if (!good) {
-      outcome_.void_pairs.push_back(
-          fmt::format("{} of {}.{}, {}: {}", pair < 0 ? "A/A" : fmt::format("pair {}", pair + 1), cell.deployment->name,
-                      cell.scenario->name, name_of(arm), step.failure));
+      outcome_.void_pairs.push_back(fmt::format("{} of {}, {}: {}", pair < 0 ? "A/A" : fmt::format("pair {}", pair + 1),
+                                                cell.name(), name_of(arm), step.failure));
     }
     observer_.measured(step);
     outcome_.steps.push_back(std::move(step));
-    if (failures >= 3) {
-      return fail(Code::measure, fmt::format("{} could not be measured three times in a row; last: {}", name_of(arm),
-                                             outcome_.steps.back().failure));
-    }
-    return good;
+    if (failures < 3) return {};
+    const auto why = fmt::format("{} could not be measured three times in a row; last: {}", name_of(arm),
+                                 outcome_.steps.back().failure);
+    if (arm != 0) take_out(arm, why, false);
+    return arm == 0 || !anything_to_measure() ? Status(fail(Code::measure, why)) : Status{};
   }
-  std::string name_of(int arm) const {
+  [[nodiscard]] std::string name_of(int arm) const {
     const auto& label = outcome_.arms[static_cast<std::size_t>(arm)].label;
     return arm == 0 ? "base (" + label + ")"
                     : fmt::format("head{} ({})", outcome_.arms.size() > 2 ? fmt::format(" {}", arm) : "", label);
   }
 
+  // Base against itself, once more where a metric differed. What then still differs is not judged; when that is all
+  // there is, nothing is.
   Status measure_aa() {
-    for (int pair = 0; pair < options_.aa_pairs; ++pair) {
-      for (const auto& cell : cells_) {
-        for (int side = 0; side < 2; ++side) NG_CHECK(measure(cell, 0, -1 - pair, side));
-      }
+    NG_CHECK(measure_aa_pairs(options_.aa_pairs, [](const Cell&) { return true; }));
+    refuse();
+    NG_CHECK(measure_aa_again());
+    const auto metrics = paired(outcome_.steps, 0, -1);
+    for (const auto& cell : cells_) {
+      if (stopped() || has_aa(cell)) continue;
+      return fail(Code::measure, fmt::format("{} of base could not be measured against itself; last: {}", cell.name(),
+                                             outcome_.void_pairs.empty() ? "" : outcome_.void_pairs.back()));
     }
-    outcome_.aa_complaint = judge::aa_complaint(paired(1), options_.rules);
+    if (metrics.empty() || refused_.size() < metrics.size()) return {};
+    for (const auto& [name, why] : refused_)
+      outcome_.aa_complaint += (outcome_.aa_complaint.empty() ? "" : "; ") + name + ": " + why;
     return {};
   }
+  Status measure_aa_again() {
+    std::vector<std::string> names;
+    for (const auto& [name, why] : refused_) names.push_back(name);
+    const auto concerned = [&](const Cell& cell) {
+      return !has_aa(cell) || std::any_of(names.begin(), names.end(),
+                                          [&](const auto& name) { return name.starts_with(cell.name() + "."); });
+    };
+    if (std::none_of(cells_.begin(), cells_.end(), concerned)) return {};
+    if (stopped() || minutes() >= options_.max_minutes) return {};
+    observer_.differs_from_itself(names);
+    clock_.sleep_for(options_.aa_pause);
+    outcome_.aa_retried = true;
+    NG_CHECK(measure_aa_pairs(options_.aa_retry_pairs, concerned));
+    refuse();
+    return {};
+  }
+  // Both sides of at least one A/A pair were measured.
+  [[nodiscard]] bool has_aa(const Cell& cell) const {
+    std::map<int, int> good;
+    for (const auto& step : outcome_.steps) {
+      if (step.pair < 0 && step.failure.empty() && step.measurement.deployment == cell.deployment->name &&
+          step.measurement.scenario == cell.scenario->name)
+        ++good[step.pair];
+    }
+    return std::any_of(good.begin(), good.end(), [](const auto& pair) { return pair.second == 2; });
+  }
+  template <typename F>
+  Status measure_aa_pairs(int pairs, F&& concerned) {
+    for (int pair = 0; pair < pairs; ++pair) {
+      for (const auto& cell : cells_) {
+        if (!concerned(cell)) continue;
+        for (int side = 0; side < 2 && !stopped(); ++side) NG_CHECK(measure(cell, 0, aa_pair_, side));
+      }
+      --aa_pair_;
+    }
+    return {};
+  }
+  void refuse() {
+    const auto metrics = paired(outcome_.steps, 0, -1);
+    const auto why = judge::aa_refusals(metrics, rules_);
+    refused_.clear();
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      if (!why[i].empty()) refused_[metrics[i].metric] = why[i];
+    }
+  }
 
-  // Every arm once per undecided cell; the order turns each round (two arms: A B, B A; more: they rotate).
+  // Every arm once per open cell; the order turns each round (two arms: A B, B A; more: they rotate).
   Status round() {
-    const auto arms = static_cast<int>(outcome_.arms.size());
     for (const auto& cell : cells_) {
-      if (cell.decided) continue;
-      for (int i = 0; i < arms; ++i) {
-        const int arm = (i + outcome_.rounds) % arms;
-        if (arm != 0 && is_identical(static_cast<std::size_t>(arm))) continue;
+      if (cell.settled) continue;
+      const auto arms = measured_arms();
+      for (std::size_t i = 0; i < arms.size(); ++i) {
+        const int arm = arms[(i + static_cast<std::size_t>(outcome_.rounds)) % arms.size()];
+        if (out_.count(arm) != 0) continue;
         NG_CHECK(measure(cell, arm, outcome_.rounds, 0));
+        if (stopped()) return {};  // a pair without its other half is not counted
       }
     }
     ++outcome_.rounds;
     return {};
   }
 
-  struct Slot {
-    std::map<int, double> base, head;
-    std::map<int, std::pair<std::optional<double>, std::optional<double>>> aa;
-    config::MetricInfo info;
-    const Cell* cell = nullptr;
-    std::string short_name;
-  };
-
-  std::map<std::string, Slot> slots(int arm) const {
-    std::map<std::string, Slot> out;
-    for (const auto& step : outcome_.steps) {
-      const auto cell = std::find_if(cells_.begin(), cells_.end(), [&](const Cell& c) {
-        return c.deployment->name == step.measurement.deployment && c.scenario->name == step.measurement.scenario;
-      });
-      for (const auto& [metric, info] : step.measurement.metrics) {
-        if (!info.gated) continue;
-        auto& slot = out[full_name(*cell, metric)];
-        slot.info = info;
-        slot.cell = &*cell;
-        slot.short_name = metric;
-        const auto value = step.failure.empty() ? step.measurement.value(metric) : std::nullopt;
-        if (!value) continue;
-        if (step.pair < 0) {
-          (step.side == 0 ? slot.aa[step.pair].first : slot.aa[step.pair].second) = value;
-        } else if (step.arm == 0) {
-          slot.base[step.pair] = *value;
-        } else if (step.arm == arm) {
-          slot.head[step.pair] = *value;
-        }
-      }
-    }
-    return out;
-  }
-
-  std::vector<judge::PairedMetric> paired(int arm) const {
-    std::vector<judge::PairedMetric> out;
-    for (const auto& [name, slot] : slots(arm)) {
-      judge::PairedMetric m;
-      m.metric = name;
-      m.better = slot.info.better == config::Better::higher ? judge::Better::higher : judge::Better::lower;
-      for (const auto& [pair, value] : slot.base) {
-        const auto head = slot.head.find(pair);
-        if (head == slot.head.end()) {
-          ++m.missing;
-          continue;
-        }
-        m.base.push_back(value);
-        m.head.push_back(head->second);
-      }
-      for (const auto& [pair, both] : slot.aa) {
-        if (!both.first || !both.second) continue;
-        m.aa_first.push_back(*both.first);
-        m.aa_second.push_back(*both.second);
-      }
-      out.push_back(std::move(m));
-    }
-    return out;
-  }
-
   void judge() {
-    for (auto& head : outcome_.heads) {
-      if (is_identical(static_cast<std::size_t>(head.arm))) continue;
-      const auto input = paired(head.arm);
-      const auto results = judge::judge_pairs(input, options_.rules);
-      const auto by_name = slots(head.arm);
-      head.metrics.clear();
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        const auto& slot = by_name.at(results[i].metric);
-        head.metrics.push_back({slot.cell->scenario->name, slot.cell->deployment->name, results[i].metric, slot.info,
-                                results[i], input[i].base, input[i].head});
+    for_each([&](ArmOutcome& c) {
+      const auto sides = sides_of(c);
+      if (c.identical || out_.count(sides.first) != 0 || out_.count(sides.second) != 0) return;
+      judge_arm(c, outcome_.steps, sides, rules_, refused_);
+      if (!outcome_.aa_complaint.empty()) {
+        c.verdict = PairVerdict::no_verdict;
+        c.reason = "the machine differs from itself: " + outcome_.aa_complaint;
       }
-      summarise(head);
-      if (!outcome_.aa_complaint.empty()) head.reason = "the machine differs from itself: " + outcome_.aa_complaint;
-    }
-    // A cell whose metrics are all decided against every head needs no more starts: always-valid means it may stop.
-    for (auto& cell : cells_) {
-      cell.decided =
-          outcome_.rounds > 0 && std::all_of(outcome_.heads.begin(), outcome_.heads.end(), [&](const ArmOutcome& head) {
-            return is_identical(static_cast<std::size_t>(head.arm)) ||
-                   std::all_of(head.metrics.begin(), head.metrics.end(), [&](const MetricOutcome& m) {
-                     return m.scenario != cell.scenario->name || m.deployment != cell.deployment->name ||
-                            m.result.verdict != judge::PairVerdict::no_verdict;
-                   });
-          });
-    }
+    });
+    // A cell whose metrics are all decided in every comparison needs no more starts: always-valid means it may stop.
+    for (auto& cell : cells_) cell.settled = outcome_.rounds > 0 && settled(cell);
+  }
+  bool settled(const Cell& cell) {
+    bool open = false;
+    for_each([&](const ArmOutcome& c) {
+      const auto [a, b] = sides_of(c);
+      if (c.identical || out_.count(a) != 0 || out_.count(b) != 0) return;
+      open = open || std::any_of(c.metrics.begin(), c.metrics.end(), [&](const MetricOutcome& m) {
+               return m.scenario == cell.scenario->name && m.deployment == cell.deployment->name && m.result.open;
+             });
+    });
+    return !open;
   }
 
-  static void summarise(ArmOutcome& head) {
-    using judge::PairVerdict;
-    int better = 0, worse = 0, open = 0, rates = 0;
-    double logs = 0;
-    for (const auto& m : head.metrics) {
-      better += m.result.verdict == PairVerdict::better ? 1 : 0;
-      worse += m.result.verdict == PairVerdict::worse ? 1 : 0;
-      open += m.result.verdict == PairVerdict::no_verdict ? 1 : 0;
-      if (m.info.better == config::Better::higher && m.result.pairs > 0) {
-        logs += std::log(m.result.index / 100);
-        ++rates;
-      }
-    }
-    head.geometric_index = rates > 0 ? 100 * std::exp(logs / rates) : 100;
-    head.trade = better > 0 && worse > 0;
-    head.verdict = worse > 0                          ? PairVerdict::worse
-                   : open > 0 || head.metrics.empty() ? PairVerdict::no_verdict
-                   : better > 0                       ? PairVerdict::better
-                                                      : PairVerdict::same;
-    head.reason = head.metrics.empty()
-                      ? "no gated metric was measured"
-                      : fmt::format("{} worse, {} better, {} same, {} without a verdict", worse, better,
-                                    static_cast<int>(head.metrics.size()) - worse - better - open, open);
-  }
-
-  bool all_decided() const {
-    return std::all_of(cells_.begin(), cells_.end(), [](const Cell& c) { return c.decided; });
+  [[nodiscard]] bool all_settled() const {
+    return std::all_of(cells_.begin(), cells_.end(), [](const Cell& c) { return c.settled; });
   }
 
   const config::Config& config_;
@@ -321,21 +370,26 @@ class Run {
   measure::Measurer& measurer_;
   Clock& clock_;
   Observer& observer_;
+  judge::PairRules rules_;
   Outcome outcome_;
   std::vector<Cell> cells_;
+  std::vector<int> measured_as_;    // for each arm the first one of the same digest
+  std::map<int, std::string> out_;  // arms taken out of the run, and why
+  Refused refused_;
   std::map<int, int> failures_;
   int starts_ = 0;
+  int aa_pair_ = -1;
   std::chrono::nanoseconds began_{};
 };
 
 }  // namespace
 
-judge::PairVerdict Outcome::verdict() const {
-  using judge::PairVerdict;
-  if (!aa_complaint.empty() || !differences.empty()) return PairVerdict::no_verdict;
+PairVerdict Outcome::verdict() const {
   const auto any = [&](PairVerdict v) {
-    return std::any_of(heads.begin(), heads.end(), [&](const ArmOutcome& h) { return h.verdict == v; });
+    const auto is = [&](const ArmOutcome& c) { return c.verdict == v; };
+    return std::any_of(heads.begin(), heads.end(), is) || std::any_of(rungs.begin(), rungs.end(), is);
   };
+  if (!aa_complaint.empty()) return PairVerdict::no_verdict;
   for (const auto v : {PairVerdict::worse, PairVerdict::no_verdict, PairVerdict::better}) {
     if (any(v)) return v;
   }
@@ -345,6 +399,8 @@ judge::PairVerdict Outcome::verdict() const {
 Result<Outcome> run(const config::Config& config, const std::vector<targets::Target>& arms, const Options& options,
                     measure::Measurer& measurer, Clock& clock, Observer& observer) {
   if (arms.size() < 2) return fail(Code::usage, "compare needs a base and at least one head");
+  if (options.ladder && arms.size() < 3)
+    return fail(Code::usage, "a ladder needs a base and at least two candidates: compare BASE C1 C2 --ladder");
   return Run(config, options, measurer, clock, observer).go(arms);
 }
 

@@ -58,6 +58,9 @@ Result<Outcome> run(const config::Config& config, const targets::Target& from, c
     if (step.arm == 1 && step.failure.empty()) figures.add(step.measurement);
   }
   const bool comparable = out.compare.aa_complaint.empty() && out.compare.differences.empty();
+  const auto stopped = [&] { return options.compare.stop && options.compare.stop(); };
+  const auto half = fail(Code::measure, "stopped on request; a release is kept with whole figures only");
+  if (out.compare.stopped) return half;
   int start = static_cast<int>(out.compare.steps.size());
   for (const auto& deployment : config.deployments) {
     for (const auto& scenario : config.scenarios) {
@@ -69,6 +72,7 @@ Result<Outcome> run(const config::Config& config, const targets::Target& from, c
         if (!got && got.error().code != Code::measure) return tl::unexpected<Error>(std::move(got).error());
         if (got) step.measurement = std::move(*got);
         step.failure = got ? step.measurement.no_verdict : got.error().text();
+        if (!step.failure.empty() && stopped()) return half;
         if (step.failure.empty()) {
           figures.add(step.measurement);
         } else {

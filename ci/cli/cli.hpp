@@ -25,6 +25,7 @@ struct Options {
   double error = 0, min_change = 0;
   int max_measurements = 0, pairs = 0, min_pairs = 0, limit = 60, starts = 0, rounds = 5;
   bool force = false, all = false, changes = false, noise = false, record = false, yes = false, strict = false;
+  bool ladder = false, add = false;
   std::string explain;
 
   // publish, watch

@@ -23,6 +23,8 @@ compare::Options pair_limits(const Options& options, const config::Config& confi
   out.max_minutes = options.max_minutes > 0 ? options.max_minutes : config.compare.max_minutes;
   out.rules.min_change = config.gate.min_change;
   out.scenarios = options.scenarios;
+  out.ladder = options.ladder;
+  out.stop = [] { return stop_requested(); };
   return out;
 }
 
@@ -31,15 +33,26 @@ void PairWatch::measured(const compare::Step& step) {
   if (!quiet_ && !step.failure.empty()) log::warning(fmt::format("{}: {}", arms_[step.arm == 0 ? 0 : 1], step.failure));
 }
 
-void PairWatch::round(int rounds, const std::vector<compare::ArmOutcome>& heads) {
+void PairWatch::differs_from_itself(const std::vector<std::string>& metrics) {
   progress_.clear();
   if (quiet_) return;
-  for (const auto& head : heads) {
-    int open = 0;
-    for (const auto& m : head.metrics) open += m.result.verdict == judge::PairVerdict::no_verdict ? 1 : 0;
-    log::info(fmt::format("pair {}: {} of {} metrics decided", rounds, static_cast<int>(head.metrics.size()) - open,
-                          head.metrics.size()));
+  std::string names;
+  for (const auto& name : metrics) names += (names.empty() ? "" : ", ") + name;
+  log::warning(fmt::format("A/A: {}; measured against itself once more",
+                           names.empty() ? "not measured whole" : names + " of the first arm differ from themselves"));
+}
+
+void PairWatch::round(int rounds, const compare::Outcome& outcome) {
+  progress_.clear();
+  if (quiet_) return;
+  std::size_t open = 0, all = 0;
+  for (const auto* list : {&outcome.heads, &outcome.rungs}) {
+    for (const auto& comparison : *list) {
+      all += comparison.metrics.size();
+      for (const auto& m : comparison.metrics) open += m.result.open ? 1 : 0;
+    }
   }
+  log::info(fmt::format("pair {}: {} of {} verdicts reached", rounds, all - open, all));
 }
 
 int exit_after(int verdict, const Status& kept) {

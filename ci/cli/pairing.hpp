@@ -21,7 +21,8 @@ class PairWatch final : public compare::Observer {
   PairWatch(LiveProgress& progress, bool quiet, std::array<std::string_view, 2> arms)
       : progress_(progress), quiet_(quiet), arms_(arms) {}
   void measured(const compare::Step& step) override;
-  void round(int rounds, const std::vector<compare::ArmOutcome>& heads) override;
+  void differs_from_itself(const std::vector<std::string>& metrics) override;
+  void round(int rounds, const compare::Outcome& outcome) override;
 
  private:
   LiveProgress& progress_;

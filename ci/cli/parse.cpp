@@ -1,6 +1,7 @@
 // The command line. CLI11 is heavy and has exit codes of its own: it stays in this file.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "ci/cli/cli.hpp"
@@ -62,6 +63,8 @@ class Builder {
     compare->add_option("--pairs", o_.pairs, "at most this many pairs")->check(CLI::Range(1, 10000));
     compare->add_option("--max-minutes", o_.max_minutes, "stop after this time")->check(CLI::Range(0.01, 100000.0));
     compare->add_option("--scenario", o_.scenarios, "only this scenario (may be repeated)");
+    compare->add_flag("--ladder", o_.ladder,
+                      "BASE C1 C2 ... are a stack: each is judged against base and against the one below it");
     compare->add_option("--label", o_.label, "name of what was tried, for the ledger");
     compare->add_option("--note", o_.note, "what was tried, in words");
     compare->add_option("--html", o_.html, "also write the result as a page into this file");
@@ -182,12 +185,15 @@ class Builder {
     store->add_option("file", o_.positional, "file of backup and restore")->expected(0, 1);
     auto* ledger = verb("ledger", "what was tried, measured and decided, kept or dropped",
                         "nightgate ledger 7 --verdict dropped --reason 'no gain at 200 connections'");
-    ledger->add_option("id", o_.id, "entry to decide about; none: list them")->check(CLI::PositiveNumber);
+    ledger->add_option("id", o_.id, "entry to show, or with --verdict to decide about; none: list them")
+        ->check(CLI::PositiveNumber);
+    ledger->add_flag("--add", o_.add, "a new entry, --label NAME, for what was never run or was tried elsewhere");
     ledger->add_option("--verdict", o_.verdict,
                        "candidate, kept, dropped, superseded, inconclusive or never_run (listing: only these)");
     ledger->add_option("--reason", o_.reason, "why");
-    ledger->add_option("--by", o_.who, "what supersedes it");
-    ledger->add_option("--label", o_.label, "listing: only labels that contain this");
+    ledger->add_option("--by", o_.who, "what supersedes it: an entry's number, or words");
+    ledger->add_option("--label", o_.label, "listing: only labels that contain this; with --add: its name");
+    ledger->add_option("--note", o_.note, "with --add: what it is, in words");
     ledger->add_option("--format", o_.format, "text (default), markdown or html")
         ->check(CLI::IsMember({"text", "markdown", "html"}));
     auto* report = verb("report", "a page about a night, a trip or a compare, or the whole site: HTML, JSON, Markdown",
@@ -296,6 +302,14 @@ void set_up(CLI::App& app, Options& options) {
   Builder(app, options).build();
 }
 
+// CLI11's ranges let "nan" pass.
+void refuse_nan(const Options& o) {
+  for (const double value : {o.max_minutes, o.error, o.min_change, o.effect, o.noise_sd, o.outliers, o.image_effect,
+                             o.missing, o.slow_noise}) {
+    if (std::isnan(value)) throw CLI::ValidationError("\"nan\" is no number");
+  }
+}
+
 }  // namespace
 
 ProgramHelp describe() {
@@ -316,6 +330,7 @@ Parsed parse(int argc, char** argv) {
   parsed.options.command_line.assign(argv + 1, argv + argc);
   try {
     app.parse(argc, argv);
+    refuse_nan(parsed.options);
     parsed.go = true;
   } catch (const CLI::ParseError& e) {
     const bool help = e.get_exit_code() == 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,17 @@ nlohmann::json about(const Options& options, const config::Config& config, const
           {"machine_class", records::to_row(machine).machine_class},
           {"started", to_rfc3339(started)},
           {"nightgate", records::program_version()},
+          {"environment",
+           {{"kernel", machine.kernel},
+            {"engine", machine.engine},
+            {"cgroup", machine.cgroup},
+            {"boot_id", machine.boot_id},
+            {"cpus", machine.cpus},
+            {"broker_cpus", machine.broker_cpus},
+            {"load_cpus", machine.load_cpus},
+            {"cpus_shared", machine.shared}}},
           {"min_change", config.gate.min_change},
+          {"error", judge::PairRules{}.error},
           {"equivalence_requests", config.compare.equivalence.size()},
           {"references", options.positional}};
 }
@@ -40,44 +51,92 @@ Status write_html(const std::string& file, nlohmann::json document) {
   return {};
 }
 
-// What was tried stays findable: the run with its result, and an entry in the ledger.
+bool wants_record(const Options& options) { return options.record || !options.label.empty(); }
+
+// The document as far as it is about one candidate: its verdicts, and in a ladder those against what it stands on.
+nlohmann::json about_candidate(const nlohmann::json& document, const compare::ArmOutcome& head) {
+  auto out = document;
+  const auto others = [&](const nlohmann::json& c) { return c["arm"] != head.arm; };
+  for (const char* list : {"heads", "rungs", "differences"}) {
+    auto& rows = out[list];
+    rows.erase(std::remove_if(rows.begin(), rows.end(), others), rows.end());
+  }
+  out["metrics"] = out["heads"][0]["metrics"];
+  out["verdict"] = judge::name(head.verdict);
+  const auto& arms = document["arms"];
+  out["candidate"] = arms[static_cast<std::size_t>(head.arm)];
+  if (document["ladder"] == true) out["stands_on"] = arms[static_cast<std::size_t>(head.arm - 1)];
+  return out;
+}
+
+store::LedgerEntry entry_of(const Options& options, const config::Config& config, const compare::Outcome& outcome,
+                            const compare::ArmOutcome& head, const nlohmann::json& document) {
+  const auto label = [&](int arm) { return outcome.arms[static_cast<std::size_t>(arm)].label; };
+  store::LedgerEntry entry;
+  entry.project = config.project;
+  entry.label = options.label.empty()       ? label(head.arm)
+                : outcome.heads.size() == 1 ? options.label
+                                            : fmt::format("{}: {}", options.label, label(head.arm));
+  // A run's entries have labels of their own, whatever its arms are called.
+  for (const auto& other : outcome.heads) {
+    if (other.arm < head.arm && label(other.arm) == label(head.arm)) {
+      entry.label += fmt::format(" (arm {})", head.arm);
+      break;
+    }
+  }
+  entry.note = options.note;
+  entry.base = label(0);
+  entry.head = label(head.arm);
+  entry.result = dump_json(about_candidate(document, head));
+  const bool open = !outcome.aa_complaint.empty() || head.verdict == judge::PairVerdict::no_verdict;
+  entry.verdict = open ? "inconclusive" : "candidate";
+  if (open) entry.why = head.reason;
+  return entry;
+}
+
+// What was tried stays findable: the run with its result, and an entry in the ledger for each candidate.
 Status record(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
-              const compare::Outcome& outcome, const std::string& document) {
+              const compare::Outcome& outcome, const nlohmann::json& document) {
   NG_TRY(const auto store, open_store(config));
   const auto uuid = make_uuid();
   const auto now = system_clock().now();
   NG_CHECK(store->put_machine(records::to_row(machine)));
   NG_CHECK(store->begin_run(records::new_run(config, store::RunKind::compare, machine, uuid, now)));
   for (const auto& arm : outcome.arms) NG_CHECK(store->put_target(config.project, records::to_row(arm, nullptr)));
-  NG_CHECK(store->finish_run(uuid, store::RunState::done, now, document));
-  store::LedgerEntry entry;
-  entry.project = config.project;
-  entry.run = uuid;
-  entry.label = options.label.empty() ? outcome.arms.back().label : options.label;
-  entry.note = options.note;
-  entry.at = now;
-  entry.base = outcome.arms.front().label;
-  entry.head = outcome.arms.back().label;
-  entry.result = document;
-  entry.verdict = "candidate";
-  NG_TRY(const auto id, store->put_ledger(entry));
-  log::info(fmt::format("recorded as ledger entry {}", id));
+  NG_CHECK(store->finish_run(uuid, store::RunState::done, now, dump_json(document)));
+  for (const auto& head : outcome.heads) {
+    auto entry = entry_of(options, config, outcome, head, document);
+    entry.run = uuid;
+    entry.at = now;
+    NG_TRY(const auto id, store->put_ledger(entry));
+    log::info(fmt::format("recorded as ledger entry {}: {}", id, entry.label));
+  }
+  return {};
+}
+
+Status check_usage(const Options& options) {
+  if (options.ladder && options.positional.size() < 3)
+    return fail(Code::usage, "a ladder needs a base and at least two candidates: compare BASE C1 C2 --ladder");
+  if (!options.note.empty() && !wants_record(options))
+    return fail(Code::usage, "--note goes into the ledger: it needs --label or --record");
   return {};
 }
 
 Status keep(const Options& options, const config::Config& config, const measure::MachineInfo& machine,
             const compare::Outcome& outcome, const nlohmann::json& document) {
-  if (options.record || !options.label.empty())
-    NG_CHECK(record(options, config, machine, outcome, dump_json(document)));
+  if (wants_record(options)) NG_CHECK(record(options, config, machine, outcome, document));
   return options.html.empty() ? Status{} : write_html(options.html, document);
 }
 
 }  // namespace
 
 Result<int> verb_compare(const Options& options) {
+  NG_CHECK(check_usage(options));
   NG_TRY(const auto config, load_config(options));
   NG_TRY(auto sources, open_sources(config));
   NG_TRY(const auto arms, parse_arms(options, config, *sources.finder));
+  // A store that is not there is told now, not after the measuring.
+  if (wants_record(options)) NG_CHECK(open_store(config));
   NG_TRY(const auto bench,
          open_bench(options, config, std::move(sources), std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto machine, bench.measurer->machine());

@@ -24,24 +24,30 @@ struct ComparedMetric {
   std::vector<double> base_values, head_values;  // in the order of the pairs
 };
 struct ComparedHead {
-  std::string name, verdict, reason;
+  std::string name, against, verdict, reason;
+  int arm = 1;
+  bool rung = false;     // of a ladder, against the arm below; else against base
+  bool differs = false;  // it answers otherwise
   bool trade = false;
   double geometric_index;
   std::vector<ComparedMetric> metrics;  // worst first
 };
 struct AnsweredDifferently {
+  std::string arm, where;  // both may be empty (older documents)
   std::string request, base, head;
   int base_status = 0, head_status = 0;
 };
 struct CompareModel {
   std::string verdict, base;
   std::vector<ComparedHead> heads;
+  std::vector<ComparedHead> rungs;  // of a ladder: arms against the one below, from the second head on
   std::vector<AnsweredDifferently> differences;
   std::vector<std::string> void_pairs;
   std::string aa_complaint;
   int pairs = 0, measurements = 0;
   double minutes;
-  bool out_of_budget = false;
+  bool out_of_budget = false, stopped = false, ladder = false;
+  int comparisons = 1;  // that share the error
   // About the run; empty or NaN in documents of older versions.
   std::string project, machine, machine_class, started, version;
   double min_change = 0.05;

@@ -23,8 +23,17 @@ int count(const ComparedHead& head, std::string_view verdict) {
       std::count_if(head.metrics.begin(), head.metrics.end(), [&](const auto& m) { return m.verdict == verdict; }));
 }
 
+// Documents of older versions do not say which arm differs; those had nothing judged at all.
+bool all_differ(const CompareModel& model) {
+  if (model.differences.empty()) return false;
+  return std::all_of(model.heads.begin(), model.heads.end(), [](const auto& h) { return h.differs; }) ||
+         std::none_of(model.heads.begin(), model.heads.end(), [](const auto& h) { return h.differs; });
+}
 // No metric of an arm that was not comparable has a verdict, whatever the pairs say.
-bool comparable(const CompareModel& model) { return model.aa_complaint.empty() && model.differences.empty(); }
+bool comparable(const CompareModel& model) { return model.aa_complaint.empty() && !all_differ(model); }
+
+// What an arm's tables are called: heads are against base, and only a ladder has others.
+std::string title_of(const ComparedHead& c) { return c.rung ? c.name + " against " + c.against : c.name; }
 
 std::string tone_of(const CompareModel& model) {
   if (!comparable(model) || model.verdict == "no_verdict") return "unsure";
@@ -43,9 +52,9 @@ std::string pairs_said(const ComparedMetric& m) {
                      m.pairs);
 }
 
-std::string decision_table(const ComparedHead& head) {
-  Table table("Decisions: " + head.name,
-              {"metric", "verdict", "change", "interval", "base", "head", "index", "pairs", "A/A"},
+std::string decision_table(const std::string& title, const std::string& below, const ComparedHead& head) {
+  Table table("Decisions: " + title,
+              {"metric", "verdict", "change", "interval", below, "head", "index", "pairs", "A/A"},
               {false, false, true, true, true, true, true, true, true});
   for (const auto& m : head.metrics) {
     const auto scaled = scale_for(std::max(m.base, m.head), m.unit);
@@ -63,7 +72,7 @@ std::string decision_table(const ComparedHead& head) {
   return table.str();
 }
 
-void trade_section(const ComparedHead& head, Page& page) {
+void trade_section(const std::string& title, const ComparedHead& head, Page& page) {
   const auto list = [&](std::string_view verdict) {
     std::string out;
     for (const auto& m : head.metrics) {
@@ -71,7 +80,7 @@ void trade_section(const ComparedHead& head, Page& page) {
     }
     return out;
   };
-  page.heading("A trade: " + head.name);
+  page.heading("A trade: " + title);
   page.definitions({{"better", list("better")}, {"worse", list("worse")}});
   page.paragraph(html("One is not netted against the other: whether the trade is worth it is for people to decide."));
 }
@@ -86,12 +95,13 @@ void differences_section(const CompareModel& model, Page& page) {
     return;
   }
   page.heading("They answer differently");
-  Table table("Requests that base and head answer differently", {"request", "status of base", "status of head"},
-              {false, true, true});
+  Table table("Requests that base and head answer differently",
+              {"request", "head", "where", "status of base", "status of head"}, {false, false, false, true, true});
   std::string bodies;
   for (const auto& d : model.differences) {
-    table.row({html(d.request), html(fmt::format("{}", d.base_status)), html(fmt::format("{}", d.head_status))});
-    bodies += "<p><strong>" + escape_html(d.request) + "</strong></p><p>base</p><pre tabindex=\"0\">" +
+    table.row({html(d.request), html(d.arm), html(d.where), html(fmt::format("{}", d.base_status)),
+               html(fmt::format("{}", d.head_status))});
+    bodies += "<p><strong>" + escape_html(d.request + " " + d.where) + "</strong></p><p>base</p><pre tabindex=\"0\">" +
               escape_html(d.base) + "</pre><p>head</p><pre tabindex=\"0\">" + escape_html(d.head) + "</pre>";
   }
   page.raw(table.str());
@@ -107,16 +117,19 @@ void about_section(const CompareModel& model, Page& page) {
   };
   add("began", minute_of(model.started));
   add("machine", model.machine + (model.machine_class.empty() ? "" : ", " + model.machine_class));
-  rows.emplace_back("measured",
-                    fmt::format("{} pairs, {} fresh starts, {} minutes{}", model.pairs, model.measurements,
-                                number(model.minutes), model.out_of_budget ? "; stopped at the time allowed" : ""));
+  rows.emplace_back("measured", fmt::format("{} pairs, {} fresh starts, {} minutes{}", model.pairs, model.measurements,
+                                            number(model.minutes),
+                                            model.stopped         ? "; stopped on request"
+                                            : model.out_of_budget ? "; stopped at the time allowed"
+                                                                  : ""));
   rows.emplace_back("too small to matter", fmt::format("less than {:.1f} %", 100 * model.min_change));
   add("nightgate", model.version);
   page.definitions(rows);
   page.paragraph(
       html("Base and head were started afresh in turn, the order changing from pair to pair, after base was measured "
-           "against itself. The intervals hold however often one looks, so stopping early is allowed; figures are "
-           "medians over the pairs."));
+           "against itself. The intervals hold however often one looks, so stopping early is allowed; all metrics" +
+           std::string(model.comparisons > 1 ? fmt::format(" and all {} comparisons", model.comparisons) : "") +
+           " together share one chance of error (Bonferroni). Figures are medians over the pairs."));
   if (!model.void_pairs.empty()) {
     std::string list = "<ul>";
     for (const auto& v : model.void_pairs) list += "<li>" + escape_html(v) + "</li>";
@@ -133,16 +146,72 @@ std::string quoted(const std::string& argument) {
 
 std::string compare_tables(const CompareModel& model, const ComparedHead& head) {
   if (head.metrics.empty()) return {};
-  auto out = decision_table(head);
+  const auto title = title_of(head);
+  auto out = decision_table(title, head.rung ? head.against : "base", head);
   std::vector<Interval> intervals;
   std::vector<IndexBar> bars;
   for (const auto& m : head.metrics) {
     if (std::isfinite(m.change)) intervals.push_back({m.metric, m.low, m.high, m.change, m.verdict});
     if (std::isfinite(m.index)) bars.push_back({m.metric, m.index, m.higher_is_better, m.verdict});
   }
-  out += interval_chart(intervals, model.min_change, "Changes against base: " + head.name);
-  out += index_chart(bars, "Index, base = 100: " + head.name);
+  out += interval_chart(intervals, model.min_change, (head.rung ? "Changes: " : "Changes against base: ") + title);
+  out += index_chart(bars, (head.rung ? "Index, the arm below = 100: " : "Index, base = 100: ") + title);
   return out;
+}
+
+const ComparedMetric* metric_in(const ComparedHead& head, const std::string& name) {
+  const auto at =
+      std::find_if(head.metrics.begin(), head.metrics.end(), [&](const auto& m) { return m.metric == name; });
+  return at == head.metrics.end() ? nullptr : &*at;
+}
+
+// Each candidate of the stack against base and against what it stands on, side by side.
+std::string ladder_table(const CompareModel& model) {
+  Table table("The ladder: each candidate against base and against the one below",
+              {"metric", "candidate", "against base", "change", "index", "stands on", "against it", "change", "index"},
+              {false, false, false, true, true, false, false, true, true});
+  for (const auto& head : model.heads) {
+    const auto rung =
+        std::find_if(model.rungs.begin(), model.rungs.end(), [&](const auto& r) { return r.arm == head.arm; });
+    const auto& below = rung == model.rungs.end() ? head : *rung;
+    for (const auto& m : head.metrics) {
+      const auto* other = metric_in(below, m.metric);
+      const bool bad = m.verdict == "worse" || (other != nullptr && other->verdict == "worse");
+      table.row(
+          {html(m.metric), html(head.name), badge(word(m.verdict)), html(percent(m.change)), html(number(m.index)),
+           html(below.against), other == nullptr ? html("–") : badge(word(other->verdict)),
+           html(other == nullptr ? "–" : percent(other->change)), html(other == nullptr ? "–" : number(other->index))},
+          bad ? "bad" : "");
+    }
+  }
+  return table.empty() ? std::string() : table.str();
+}
+
+// "topic WORSENS 1 of 2 metrics, most of all ..."
+std::string sentence_of(const ComparedHead& head) {
+  const int all = static_cast<int>(head.metrics.size());
+  const auto name = title_of(head);
+  if (all == 0) return fmt::format("{}: {}.", name, head.reason.empty() ? "no metric was judged" : head.reason);
+  if (const int worse = count(head, "worse"); worse > 0) {
+    const auto& worst = head.metrics.front();
+    return fmt::format("{} WORSENS {} of {} metrics, most of all {} ({}).", name, worse, all, worst.metric,
+                       percent(worst.change));
+  }
+  if (const int open = count(head, "no_verdict"); open > 0)
+    return fmt::format("{}: {} of {} metrics could not be decided, none is worse.", name, open, all);
+  if (const int better = count(head, "better"); better > 0)
+    return fmt::format("{} IMPROVES {} of {} metrics, none is worse.", name, better, all);
+  return fmt::format("{} is as fast as {}: {} metrics, none differs beyond noise.", head.name, head.against, all);
+}
+
+void arm_section(const CompareModel& model, const ComparedHead& head, Page& page) {
+  if (model.heads.size() > 1) page.heading(title_of(head));
+  if (!head.reason.empty()) page.paragraph(html(head.reason));
+  page.raw(compare_tables(model, head));
+  if (std::isfinite(head.geometric_index) && head.metrics.size() > 1) {
+    page.paragraph(
+        html(fmt::format("All rates together (geometric mean of their indexes): {}", number(head.geometric_index))));
+  }
 }
 
 }  // namespace
@@ -167,25 +236,11 @@ std::string raw_pairs(const ComparedHead& head) {
 
 std::string lead_of(const CompareModel& model) {
   if (!model.aa_complaint.empty()) return "Base differs from itself on this machine, so nothing was judged.";
-  if (!model.differences.empty()) return "Base and head answer differently, so their speeds are not compared.";
+  if (all_differ(model)) return "Base and head answer differently, so their speeds are not compared.";
   if (model.heads.empty()) return "Nothing was compared.";
   std::string out;
-  for (const auto& head : model.heads) {
-    const int all = static_cast<int>(head.metrics.size());
-    if (!out.empty()) out += " ";
-    if (all == 0) {
-      out += fmt::format("{}: {}.", head.name, head.reason.empty() ? "no metric was judged" : head.reason);
-    } else if (const int worse = count(head, "worse"); worse > 0) {
-      const auto& worst = head.metrics.front();
-      out += fmt::format("{} WORSENS {} of {} metrics, most of all {} ({}).", head.name, worse, all, worst.metric,
-                         percent(worst.change));
-    } else if (const int open = count(head, "no_verdict"); open > 0) {
-      out += fmt::format("{}: {} of {} metrics could not be decided, none is worse.", head.name, open, all);
-    } else if (const int better = count(head, "better"); better > 0) {
-      out += fmt::format("{} IMPROVES {} of {} metrics, none is worse.", head.name, better, all);
-    } else {
-      out += fmt::format("{} is as fast as {}: {} metrics, none differs beyond noise.", head.name, model.base, all);
-    }
+  for (const auto* list : {&model.heads, &model.rungs}) {
+    for (const auto& head : *list) out += (out.empty() ? "" : " ") + sentence_of(head);
   }
   return out;
 }
@@ -196,17 +251,13 @@ std::string compare_page(const CompareModel& model) {
                         shorten(model.base, 80)),
             lead_of(model), tone_of(model));
   if (!model.aa_complaint.empty()) page.paragraph(html(model.aa_complaint));
-  for (const auto& head : model.heads) {
-    if (model.heads.size() > 1) page.heading(head.name);
-    if (!head.reason.empty()) page.paragraph(html(head.reason));
-    page.raw(compare_tables(model, head));
-    if (std::isfinite(head.geometric_index) && head.metrics.size() > 1) {
-      page.paragraph(
-          html(fmt::format("All rates together (geometric mean of their indexes): {}", number(head.geometric_index))));
+  if (model.ladder) page.raw(ladder_table(model));
+  for (const auto& head : model.heads) arm_section(model, head, page);
+  for (const auto& rung : model.rungs) arm_section(model, rung, page);
+  for (const auto* list : {&model.heads, &model.rungs}) {
+    for (const auto& head : *list) {
+      if (head.trade) trade_section(title_of(head), head, page);
     }
-  }
-  for (const auto& head : model.heads) {
-    if (head.trade) trade_section(head, page);
   }
   differences_section(model, page);
   about_section(model, page);
@@ -216,6 +267,7 @@ std::string compare_page(const CompareModel& model) {
   if (model.references.size() >= 2) {
     std::string command = "nightgate compare";
     for (const auto& reference : model.references) command += " " + quoted(reference);
+    if (model.ladder) command += " --ladder";
     page.heading("How to see it again");
     page.code(command);
   }

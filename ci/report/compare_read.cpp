@@ -81,7 +81,14 @@ Result<ComparedHead> head_of(const JsonReader& at, const std::vector<std::string
   ComparedHead out{};
   NG_TRY(const auto arm, count_of(at, "arm", 1));
   const auto place = static_cast<std::size_t>(arm);
-  out.name = place < arms.size() ? arms[place] : fmt::format("head {}", arm);
+  const auto name_of = [&](std::size_t one, std::string otherwise) {
+    return one < arms.size() ? arms[one] : otherwise;
+  };
+  out.arm = arm;
+  out.name = name_of(place, fmt::format("head {}", arm));
+  NG_TRY(const auto against, count_of(at, "against", 0));
+  out.against = name_of(static_cast<std::size_t>(std::max(0, against)), "base");
+  NG_TRY(out.differs, at.boolean_or("differs", false));
   NG_TRY(out.verdict, verdict_of(at));
   NG_TRY(out.reason, text_of(at, "reason"));
   NG_TRY(out.trade, at.boolean_or("trade", false));
@@ -124,10 +131,13 @@ Status read_about(const JsonReader& at, CompareModel& out) {
   return {};
 }
 
-Status read_remarks(const JsonReader& at, CompareModel& out) {
+Status read_remarks(const JsonReader& at, const std::vector<std::string>& arms, CompareModel& out) {
   NG_TRY(const auto differences, items(at, "differences"));
   for (const auto& d : differences) {
     AnsweredDifferently row;
+    NG_TRY(const auto arm, count_of(d, "arm", 1));
+    if (arm > 0 && static_cast<std::size_t>(arm) < arms.size()) row.arm = arms[static_cast<std::size_t>(arm)];
+    NG_TRY(row.where, text_of(d, "where", 200));
     NG_TRY(row.request, text_of(d, "request", 300));
     NG_TRY(row.base, text_of(d, "base", 2000));
     NG_TRY(row.head, text_of(d, "head", 2000));
@@ -153,17 +163,23 @@ Result<CompareModel> read_compare(std::string_view text) {
   NG_TRY(out.verdict, verdict_of(at));
   NG_TRY(const auto arms, arms_of(at));
   out.base = arms.empty() ? "base" : arms[0];
-  NG_TRY(const auto heads, items(at, "heads"));
-  for (const auto& head : heads) {
-    NG_TRY(auto row, head_of(head, arms));
-    out.heads.push_back(std::move(row));
+  for (auto* list : {&out.heads, &out.rungs}) {
+    NG_TRY(const auto rows, items(at, list == &out.heads ? "heads" : "rungs"));
+    for (const auto& head : rows) {
+      NG_TRY(auto row, head_of(head, arms));
+      row.rung = list == &out.rungs;
+      list->push_back(std::move(row));
+    }
   }
+  NG_TRY(out.ladder, at.boolean_or("ladder", false));
+  NG_TRY(out.stopped, at.boolean_or("stopped", false));
+  NG_TRY(out.comparisons, count_of(at, "comparisons", 1));
   NG_TRY(out.pairs, count_of(at, "pairs"));
   NG_TRY(out.measurements, count_of(at, "measurements"));
   NG_TRY(out.minutes, number_of(at, "minutes"));
   NG_TRY(out.out_of_budget, at.boolean_or("out_of_budget", false));
   NG_CHECK(read_about(at, out));
-  NG_CHECK(read_remarks(at, out));
+  NG_CHECK(read_remarks(at, arms, out));
   return out;
 }
 

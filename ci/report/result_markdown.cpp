@@ -40,7 +40,14 @@ std::string_view heading(ResultKind kind) {
   return "nightgate";
 }
 
-std::string verdict_cell(const ResultRow& row) {
+std::string_view compare_word(const std::string& verdict) {
+  if (verdict == "better") return "IMPROVES";
+  if (verdict == "worse") return "**WORSENS**";
+  return verdict == "same" ? "same" : "no verdict";
+}
+
+std::string verdict_cell(ResultKind kind, const ResultRow& row) {
+  if (kind == ResultKind::compare) return std::string(compare_word(row.verdict));
   auto plain = row.verdict;
   std::replace(plain.begin(), plain.end(), '_', ' ');
   return row.red || row.verdict == "culprit" ? "**" + plain + "**" : plain;
@@ -59,11 +66,19 @@ std::string figures(double value, const std::string& unit) {
   return scaled.unit.empty() || !std::isfinite(value) ? shown : shown + " " + outside(scaled.unit, 20);
 }
 
+// Ten blocks are base; at most twenty.
+std::string bar(double index) {
+  if (!std::isfinite(index)) return "";
+  std::string out;
+  for (auto blocks = std::clamp(std::lround(index / 10), 0L, 20L); blocks > 0; --blocks) out += "\u2588";
+  return index >= 205 ? out + "\u2026" : out;
+}
+
 std::string_view table_head(ResultKind kind) {
   switch (kind) {
     case ResultKind::compare:
-      return "| metric | verdict | change (95 % interval) | base | head | index | pairs | why |\n"
-             "|---|---|---:|---:|---:|---:|---:|---|\n";
+      return "| metric | verdict | change (95 % interval) | index | base = 100 | pairs | why |\n"
+             "|---|---|---:|---:|---|---:|---|\n";
     case ResultKind::nightly:
       return "| metric | verdict | change | baseline | tonight | why |\n|---|---|---:|---:|---:|---|\n";
     default:
@@ -72,12 +87,11 @@ std::string_view table_head(ResultKind kind) {
 }
 
 std::string table_row(ResultKind kind, const ResultRow& row) {
-  const auto first = fmt::format("| {} | {} | {} |", outside(row.metric), verdict_cell(row), change_cell(row));
+  const auto first = fmt::format("| {} | {} | {} |", outside(row.metric), verdict_cell(kind, row), change_cell(row));
   const auto why = outside(row.reason, 160);
   switch (kind) {
     case ResultKind::compare:
-      return fmt::format("{} {} | {} | {} | {} | {} |\n", first, figures(row.before, row.unit),
-                         figures(row.after, row.unit), number(row.index), row.pairs, why);
+      return fmt::format("{} {} | {} | {} | {} |\n", first, number(row.index), bar(row.index), row.pairs, why);
     case ResultKind::nightly:
       return fmt::format("{} {} | {} | {} |\n", first, figures(row.before, row.unit), figures(row.after, row.unit),
                          why);
@@ -123,6 +137,26 @@ void add_section(Budget& out, ResultKind kind, const ResultSection& section, std
   }
 }
 
+// The figures behind a compare's indexes, folded; as many rows as there is room for, and the end of the fold.
+std::string absolute_values(const JobResult& result, std::size_t most) {
+  constexpr std::string_view begin = "\n<details><summary>Absolute values</summary>\n", end = "\n</details>\n";
+  Budget out(most > end.size() ? most - end.size() : 0);
+  bool any = false;
+  out.add(begin);
+  for (const auto& section : result.sections) {
+    std::string head = section.title.empty() ? "" : "\n" + outside(section.title) + "\n";
+    head += "\n| metric | base | head |\n|---|---:|---:|\n";
+    bool open = false;
+    for (const auto& row : section.rows) {
+      const auto text = fmt::format("| {} | {} | {} |\n", outside(row.metric), figures(row.before, row.unit),
+                                    figures(row.after, row.unit));
+      if (!out.add(open ? text : head + text)) break;
+      open = any = true;
+    }
+  }
+  return any ? out.take() + std::string(end) : std::string();
+}
+
 }  // namespace
 
 std::string outside(std::string_view text, std::size_t most) {
@@ -165,6 +199,8 @@ std::string result_markdown(const JobResult& result, std::size_t most_bytes, std
     const std::string_view scale = "\n<sub>change: negative is worse, whatever the metric.</sub>\n";
     if (text.size() + remarks.size() + scale.size() + end.size() <= most_bytes) text += scale;
   }
+  const auto used = text.size() + remarks.size() + end.size();
+  if (result.kind == ResultKind::compare && used < most_bytes) remarks += absolute_values(result, most_bytes - used);
   return text + remarks + end;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ci/report/result.hpp"
 #include "ci/report/text.hpp"
@@ -103,7 +104,9 @@ Result<ResultRow> compare_row(const JsonReader& at) {
 Result<ResultSection> compare_section(const JsonReader& head, const std::vector<std::string>& arms) {
   ResultSection section;
   const auto arm = static_cast<std::size_t>(count_of(head, "arm"));
-  if (arm < arms.size() && arms.size() > 2) section.title = arms[arm] + " against " + arms[0];
+  const auto against = static_cast<std::size_t>(count_of(head, "against"));
+  if (arm < arms.size() && against < arms.size() && arms.size() > 2)
+    section.title = arms[arm] + " against " + arms[against] + (against > 0 ? ", the one below" : "");
   section.remark = text_of(head, "reason", 300);
   if (yes(head, "trade")) section.remark = "A trade: better here, worse there. " + section.remark;
   NG_TRY(const auto metrics, items(head, "metrics"));
@@ -121,33 +124,54 @@ std::string arm_name(const JsonReader& arm) {
   return label.empty() ? commit : label;
 }
 
-void compare_verdict(JobResult& out, const std::string& verdict) {
-  std::int64_t better = 0, open = 0, all = 0;
+// All arms are one and the same target.
+bool one_target(const std::vector<JsonReader>& arms) {
+  const auto digest = [](const JsonReader& arm) { return text_of(arm, "digest", 100); };
+  return arms.size() > 1 && !digest(arms[0]).empty() &&
+         std::all_of(arms.begin(), arms.end(), [&](const auto& arm) { return digest(arm) == digest(arms[0]); });
+}
+
+void compare_verdict(JobResult& out, const std::string& verdict, bool several) {
+  std::int64_t better = 0, open = 0, all = 0, worse = 0;
+  std::set<std::string> red;  // a metric that is worse in several arms is one regression
   for (const auto& section : out.sections) {
     for (const auto& row : section.rows) {
       ++all;
-      out.regressions += row.red ? 1 : 0;
+      worse += row.red ? 1 : 0;
+      if (row.red) red.insert(row.metric);
       better += row.verdict == "better" ? 1 : 0;
       open += row.verdict == "no_verdict" ? 1 : 0;
     }
   }
-  if (verdict == "worse" || out.regressions > 0) {
+  out.regressions = static_cast<std::int64_t>(red.size());
+  // With several arms a metric has a verdict in each comparison.
+  const auto what = several ? "verdicts of all comparisons" : "metrics";
+  const auto base = several ? "what they are compared with" : "base";
+  if (verdict == "worse" || worse > 0) {
     out.overall = Overall::regression;
     out.exit_code = 1;
-    out.sentence = fmt::format("{} of {} metrics are worse than base, beyond noise", out.regressions, all);
+    out.sentence = fmt::format("{} of {} {} are worse than {}, beyond noise", worse, all, what, base);
   } else if (verdict == "no_verdict" || open > 0 || all == 0) {
     out.overall = Overall::no_verdict;
     out.exit_code = 4;
-    out.sentence = all == 0 ? "no metric was judged" : fmt::format("{} of {} metrics could not be decided", open, all);
+    out.sentence = all == 0    ? "no metric was judged"
+                   : open == 0 ? "an arm has no verdict"
+                               : fmt::format("{} of {} {} could not be decided", open, all, what);
   } else if (verdict == "better") {
     out.overall = Overall::improvement;
     out.exit_code = 0;
-    out.sentence = fmt::format("{} of {} metrics are better than base, none is worse", better, all);
+    out.sentence = fmt::format("{} of {} {} are better than {}, none is worse", better, all, what, base);
   } else {
     out.overall = Overall::pass;
     out.exit_code = 0;
-    out.sentence = fmt::format("{} metrics, none differs from base beyond noise", all);
+    out.sentence = fmt::format("{} {}, none differs from {} beyond noise", all, what, base);
   }
+}
+
+// Documents of older versions do not say which arm differs: nothing was judged in those.
+bool nothing_judged(const std::vector<JsonReader>& heads) {
+  const auto differs = [](const JsonReader& head) { return yes(head, "differs"); };
+  return std::all_of(heads.begin(), heads.end(), differs) || std::none_of(heads.begin(), heads.end(), differs);
 }
 
 Status read_compare(const JsonReader& at, JobResult& out) {
@@ -165,12 +189,23 @@ Status read_compare(const JsonReader& at, JobResult& out) {
     NG_TRY(auto section, compare_section(at, {}));
     out.sections.push_back(std::move(section));
   }
-  compare_verdict(out, verdict);
+  NG_TRY(const auto rungs, items(at, "rungs"));
+  for (const auto& rung : rungs) {
+    NG_TRY(auto section, compare_section(rung, arms));
+    out.sections.push_back(std::move(section));
+  }
+  compare_verdict(out, verdict, out.sections.size() > 1);
+  if (verdict == "same" && one_target(arm_list) && out.exit_code == 4) {
+    out.overall = Overall::pass;
+    out.exit_code = 0;
+    out.sentence = "base and head are the same target: nothing was measured or judged";
+  }
   if (arms.size() == 2) out.facts = {"base " + arms[0], "head " + arms[1]};
   NG_TRY(const auto minutes, figure(at, "minutes"));
   out.facts.push_back(fmt::format("{} pairs, {} measurements, {} minutes", count_of(at, "pairs"),
                                   count_of(at, "measurements"), number(minutes)));
   if (yes(at, "out_of_budget")) remark(out, "Stopped at the time allowed.");
+  if (yes(at, "stopped")) remark(out, "Stopped on request.");
   if (const auto complaint = text_of(at, "aa_complaint", 500); !complaint.empty()) {
     out.overall = Overall::error;
     out.exit_code = 3;
@@ -182,8 +217,10 @@ Status read_compare(const JsonReader& at, JobResult& out) {
   for (const auto& d : differences) {
     remark(out, fmt::format("Base and head answer {} differently: status {} and {}.", text_of(d, "request"),
                             count_of(d, "base_status"), count_of(d, "head_status")));
+    remark(out, "Base: " + text_of(d, "base", 200));
+    remark(out, "Head: " + text_of(d, "head", 200));
   }
-  if (!differences.empty() && out.exit_code != 3) {
+  if (!differences.empty() && out.exit_code != 3 && nothing_judged(heads)) {
     out.overall = Overall::no_verdict;
     out.exit_code = 4;
     out.regressions = 0;

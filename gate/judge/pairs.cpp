@@ -111,8 +111,11 @@ double chance_of_separation(int pairs) {
 void decide(PairResult& result, const PairRules& rules) {
   const bool known = std::isfinite(result.low) && std::isfinite(result.high);
   result.real = known && (result.low > 0 || result.high < 0);
-  if (result.pairs < rules.min_pairs || !known) {
-    result.reason = "too few pairs to say anything yet";
+  if (result.pairs < rules.min_pairs) {
+    result.reason = text("too few pairs to decide: with %.0f, every head beats every base by chance one time in %.0f",
+                         result.pairs, result.pairs == 1 ? 2.0 : 2 / result.chance_of_every);
+  } else if (!known) {
+    result.reason = "too few pairs to say anything yet, for so many metrics together";
   } else if (result.low > -rules.min_change && result.high < rules.min_change) {
     result.verdict = PairVerdict::same;
     result.reason = result.real ? text("a real change of %+.1f %%, smaller than the %.0f %% that matter here",
@@ -131,43 +134,110 @@ void decide(PairResult& result, const PairRules& rules) {
   }
 }
 
-PairResult judge_one(const PairedMetric& metric, const PairRules& rules, double alpha) {
-  PairResult result;
-  result.metric = metric.metric;
-  const auto pairs = log_ratios(metric.base, metric.head, metric.better);
-  const auto aa = log_ratios(metric.aa_first, metric.aa_second, metric.better);
-  result.pairs = static_cast<int>(pairs.size());
-  result.low = -infinity;
-  result.high = infinity;
-  result.aa_spread = std::numeric_limits<double>::quiet_NaN();
-  for (const double x : aa)
-    result.aa_spread = std::isnan(result.aa_spread) ? std::abs(x) : std::max(result.aa_spread, std::abs(x));
-  if (pairs.empty()) {
-    result.reason = metric.missing > 0 ? "no pair has a number on both sides" : "nothing measured yet";
-    return result;
+double alpha_of(std::size_t metrics, const PairRules& rules) {
+  return rules.error / static_cast<double>(std::max<std::size_t>(1, metrics)) / std::max(1, rules.comparisons);
+}
+
+// Values without a logarithm are left out, both of their pair.
+struct Matched {
+  std::vector<double> base, head;
+};
+Matched matched_of(const PairedMetric& metric) {
+  Matched out;
+  for (std::size_t i = 0; i < std::min(metric.base.size(), metric.head.size()); ++i) {
+    const double base = metric.base[i], head = metric.head[i];
+    if (!(base > 0 && head > 0 && std::isfinite(base) && std::isfinite(head))) continue;
+    out.base.push_back(base);
+    out.head.push_back(head);
   }
-  const auto evidence = evidence_of(pairs, aa);
-  const double half = always_valid_half_width(evidence.n, evidence.dof, evidence.sd, alpha, rules.prior);
-  result.e_value = e_value_of(evidence, rules.prior);
-  if (std::isfinite(half)) {
-    result.low = change_of(evidence.mean - half, metric.better);
-    result.high = change_of(evidence.mean + half, metric.better);
-  }
+  return out;
+}
+
+double aa_spread_of(const std::vector<double>& aa) {
+  double spread = std::numeric_limits<double>::quiet_NaN();
+  for (const double x : aa) spread = std::isnan(spread) ? std::abs(x) : std::max(spread, std::abs(x));
+  return spread;
+}
+
+// Figures for the eye: medians, index, who beats whom.
+void describe(PairResult& result, const PairedMetric& metric, const Matched& matched, const std::vector<double>& pairs,
+              const PairRules& rules) {
   result.change = change_of(hodges_lehmann(pairs), metric.better);
   bootstrap(pairs, rules, result.shown_low, result.shown_high);
   result.shown_low = change_of(result.shown_low, metric.better);
   result.shown_high = change_of(result.shown_high, metric.better);
-  result.base = median_of(metric.base);
-  result.head = median_of(metric.head);
+  result.base = median_of(matched.base);
+  result.head = median_of(matched.head);
   result.index = 100 * result.head / result.base;
   result.beyond_aa = !std::isnan(result.aa_spread) && std::abs(hodges_lehmann(pairs)) > result.aa_spread;
-  const auto [base_min, base_max] = std::minmax_element(metric.base.begin(), metric.base.end());
-  const auto [head_min, head_max] = std::minmax_element(metric.head.begin(), metric.head.end());
+  const auto [base_min, base_max] = std::minmax_element(matched.base.begin(), matched.base.end());
+  const auto [head_min, head_max] = std::minmax_element(matched.head.begin(), matched.head.end());
   const bool higher = metric.better == Better::higher;
   result.every_head_beats_every_base = higher ? *head_min > *base_max : *head_max < *base_min;
   result.every_head_loses = higher ? *head_max < *base_min : *head_min > *base_max;
   result.chance_of_every = chance_of_separation(result.pairs);
-  decide(result, rules);
+}
+
+// No pair at all: which side has no number, and whether it is worth waiting for.
+void decide_without_pairs(PairResult& result, const PairedMetric& metric, const PairRules& rules) {
+  const int missing = std::max(metric.missing_base, metric.missing_head);
+  result.change = result.base = result.head = result.index = std::numeric_limits<double>::quiet_NaN();
+  result.shown_low = result.shown_high = result.change;
+  result.open = missing < rules.min_pairs;
+  if (missing == 0) {
+    result.reason = "nothing measured yet";
+  } else if (metric.missing_base > 0 && metric.missing_head > 0) {
+    result.reason = "no pair has a number on both sides";
+  } else {
+    result.reason = metric.missing_base > 0 ? "base has no such number" : "head has no such number";
+  }
+}
+
+// Neither "same" nor a difference is in reach of the budget, even if the noise proves to be a third smaller than it
+// looks and the mean a standard error larger. Giving up early can't make a wrong verdict, only a missing one.
+bool out_of_reach(const Evidence& evidence, const PairRules& rules, double alpha) {
+  constexpr int least_pairs = 8;
+  if (rules.max_pairs <= evidence.n || evidence.n < least_pairs) return false;
+  const int dof = evidence.dof + rules.max_pairs - evidence.n;
+  const double half = always_valid_half_width(rules.max_pairs, dof, 0.67 * evidence.sd, alpha, rules.prior);
+  const double farthest = std::abs(evidence.mean) + evidence.sd / std::sqrt(evidence.n);
+  return half > std::log1p(rules.min_change) && farthest < half;
+}
+
+PairResult judge_one(const PairedMetric& metric, const PairRules& rules, double alpha) {
+  PairResult result;
+  result.metric = metric.metric;
+  const auto matched = matched_of(metric);
+  const auto pairs = log_ratios(matched.base, matched.head, metric.better);
+  const auto aa = log_ratios(metric.aa_first, metric.aa_second, metric.better);
+  result.pairs = static_cast<int>(pairs.size());
+  result.low = -infinity;
+  result.high = infinity;
+  result.aa_spread = aa_spread_of(aa);
+  if (pairs.empty()) {
+    decide_without_pairs(result, metric, rules);
+  } else {
+    const auto evidence = evidence_of(pairs, aa);
+    const double half = always_valid_half_width(evidence.n, evidence.dof, evidence.sd, alpha, rules.prior);
+    result.e_value = e_value_of(evidence, rules.prior);
+    if (std::isfinite(half)) {
+      result.low = change_of(evidence.mean - half, metric.better);
+      result.high = change_of(evidence.mean + half, metric.better);
+    }
+    describe(result, metric, matched, pairs, rules);
+    decide(result, rules);
+    result.open = result.verdict == PairVerdict::no_verdict;
+    if (result.open && out_of_reach(evidence, rules, alpha)) {
+      result.open = false;
+      result.reason += text("; %.0f pairs would not decide it at its noise of %.1f %% a pair: longer runs would help",
+                            rules.max_pairs, 100 * evidence.sd);
+    }
+  }
+  if (!metric.refused.empty()) {
+    result.verdict = PairVerdict::no_verdict;
+    result.open = false;
+    result.reason = metric.refused;
+  }
   return result;
 }
 
@@ -208,31 +278,30 @@ double hodges_lehmann(std::span<const double> values) {
 std::vector<PairResult> judge_pairs(std::span<const PairedMetric> metrics, const PairRules& rules) {
   std::vector<PairResult> results;
   results.reserve(metrics.size());
-  const double alpha = rules.error / static_cast<double>(std::max<std::size_t>(1, metrics.size()));
+  const double alpha = alpha_of(metrics.size(), rules);
   for (const auto& metric : metrics) results.push_back(judge_one(metric, rules, alpha));
   return results;
 }
 
-bool decided(std::span<const PairResult> results) {
-  return std::all_of(results.begin(), results.end(),
-                     [](const PairResult& r) { return r.verdict != PairVerdict::no_verdict; });
+bool settled(std::span<const PairResult> results) {
+  return std::none_of(results.begin(), results.end(), [](const PairResult& r) { return r.open; });
 }
 
-std::string aa_complaint(std::span<const PairedMetric> metrics, const PairRules& rules, double max_ratio) {
-  const double alpha = rules.error / static_cast<double>(std::max<std::size_t>(1, metrics.size()));
-  std::string complaint;
+std::vector<std::string> aa_refusals(std::span<const PairedMetric> metrics, const PairRules& rules, double max_ratio) {
+  const double alpha = alpha_of(metrics.size(), rules);
+  std::vector<std::string> out;
   for (const auto& metric : metrics) {
+    auto& why = out.emplace_back();
     const auto aa = log_ratios(metric.aa_first, metric.aa_second, metric.better);
     if (aa.empty()) continue;
     const auto evidence = evidence_of(aa, {});
     const double half = always_valid_half_width(evidence.n, evidence.dof, evidence.sd, alpha, rules.prior);
-    const double widest =
-        std::abs(*std::max_element(aa.begin(), aa.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
-    if (std::abs(evidence.mean) <= half && widest <= max_ratio) continue;
-    if (!complaint.empty()) complaint += "; ";
-    complaint += metric.metric + text(" differs from itself by %.1f %%", 100 * std::expm1(widest));
+    const auto wild = std::count_if(aa.begin(), aa.end(), [&](double x) { return std::abs(x) > max_ratio; });
+    if (std::abs(evidence.mean) <= half && 2 * wild < static_cast<std::ptrdiff_t>(aa.size())) continue;
+    why = text("base differs from itself by up to %.1f %%", 100 * std::expm1(aa_spread_of(aa))) +
+          (aa.size() > 1 ? " in " + std::to_string(aa.size()) + " A/A pairs" : std::string());
   }
-  return complaint;
+  return out;
 }
 
 }  // namespace nightgate::judge

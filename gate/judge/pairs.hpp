@@ -22,8 +22,9 @@ namespace nightgate::judge {
 enum class PairVerdict { better, worse, same, no_verdict };
 std::string_view name(PairVerdict verdict);
 
-// One metric of a compare so far. Values are in the metric's unit, > 0; base[i] and head[i] are of one pair. Pairs in
-// which one side has no number are left out by the caller (and counted in `missing`).
+// One metric of a compare so far. Values are in the metric's unit; base[i] and head[i] are of one pair. Pairs in which
+// one side has no number are left out by the caller and counted; values that are not > 0 have no logarithm and are
+// left out here.
 struct PairedMetric {
   std::string metric;
   Better better = Better::higher;
@@ -31,15 +32,19 @@ struct PairedMetric {
   std::vector<double> head;
   std::vector<double> aa_first;  // of each A/A pair, base measured twice
   std::vector<double> aa_second;
-  int missing = 0;
+  int missing_base = 0;  // pairs in which only head has a number
+  int missing_head = 0;
+  std::string refused;  // why it is not judged (aa_refusals); empty: it is
 };
 
 struct PairRules {
   double min_change = 0.05;
   double error = 0.01;   // chance that any metric of the report is called worse (and, apart from that, better)
                          // without a difference
+  int comparisons = 1;   // arms compared in this report: they share the error, as its metrics do
   double prior = 2.0;    // g, the variance of mean / sd expected where there is a difference
   int min_pairs = 3;     // fewer never decide
+  int max_pairs = 0;     // the budget: a metric that it can't decide is given up early; 0: none is given up
   int resamples = 2000;  // of the bootstrap interval that is shown beside the decision
   std::uint64_t seed = 1;
 };
@@ -61,17 +66,19 @@ struct PairResult {
   double chance_of_every = 1;  // that all heads beat all bases (or all lose) by chance, from the number of pairs
   double e_value = 1;
   bool real = false;  // the interval clears zero
+  bool open = true;   // no verdict yet, and more pairs could bring one
 };
 
 // Judges each metric; the error is shared by all of them. Never throws; metrics without enough pairs are no_verdict.
 std::vector<PairResult> judge_pairs(std::span<const PairedMetric> metrics, const PairRules& rules);
-// Every metric has a verdict other than no_verdict: more pairs would change nothing that matters.
-bool decided(std::span<const PairResult> results);
+// No metric is open any more: more pairs would change nothing that matters.
+bool settled(std::span<const PairResult> results);
 
-// The run's own check before anything is judged: base against base must not differ. A message naming the metrics that
-// did (their always-valid interval over the A/A pairs clears zero, or one pair differs by more than `max_ratio`), else
-// empty.
-std::string aa_complaint(std::span<const PairedMetric> metrics, const PairRules& rules, double max_ratio = 0.25);
+// The run's own check before anything is judged: base against base must not differ. For each metric why it may not be
+// judged, or an empty text: at least half of its A/A pairs differ by more than `max_ratio` (of the logarithm), or
+// their always-valid interval clears zero. All its A/A pairs count as noise in judge_pairs, the wild ones too.
+std::vector<std::string> aa_refusals(std::span<const PairedMetric> metrics, const PairRules& rules,
+                                     double max_ratio = 0.25);
 
 // Half-width of the always-valid interval of the mean of n values with sample sd `sd` pooled over `dof` degrees of
 // freedom; +infinity while there is too little to say. alpha is the error of this one interval, both sides together.

@@ -67,17 +67,29 @@ void remove_at(json& value, const std::vector<std::string>& path, std::size_t de
   }
 }
 
+void remove_ignored(json& value, const std::vector<std::string>& ignore) {
+  for (const auto& pointer : ignore) {
+    if (const auto path = segments_of(pointer); !path.empty()) remove_at(value, path, 0);
+  }
+}
+
 }  // namespace
 
 std::string answer_hash(int status, std::string_view body, const std::vector<std::string>& ignore) {
   std::string text(body);
   if (auto parsed = parse_json(body)) {
-    for (const auto& pointer : ignore) {
-      if (const auto path = segments_of(pointer); !path.empty()) remove_at(*parsed, path, 0);
-    }
+    remove_ignored(*parsed, ignore);
     text = dump_json(*parsed);
   }
   return sha256_hex(fmt::format("{}\n{}", status, text)).substr(0, 16);
+}
+
+bool says_nothing(std::string_view body, const std::vector<std::string>& ignore) {
+  auto parsed = parse_json(body);
+  if (!parsed) return body.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  remove_ignored(*parsed, ignore);
+  return parsed->is_null() || (parsed->is_structured() && parsed->empty()) ||
+         (parsed->is_string() && parsed->get_ref<const std::string&>().empty());
 }
 
 Result<std::vector<Measurer::Answer>> ask_all(RunningDeployment& deployment,
@@ -96,6 +108,7 @@ Result<std::vector<Measurer::Answer>> ask_all(RunningDeployment& deployment,
     answer.request = name;
     answer.status = static_cast<int>(response->status);
     answer.hash = answer_hash(answer.status, response->body, request.ignore);
+    answer.empty = says_nothing(response->body, request.ignore);
     answer.body = std::move(response->body);
     out.push_back(std::move(answer));
   }

@@ -92,6 +92,7 @@ class Measurer {
     std::string request;
     int status = 0;
     std::string hash, body;  // hash of the canonical JSON without the ignored pointers; body as it came
+    bool empty = false;      // nothing in it, or nothing but what is ignored: [], {}, null, ""
   };
   [[nodiscard]] virtual Result<std::vector<Answer>> answers(const targets::Target&, const config::Deployment&,
                                                             const config::Scenario&,

@@ -1,5 +1,5 @@
 // How often a compare cries wolf, and how many pairs it needs. Seeded, so the figures are repeatable.
-//   bench_judge_pairs [runs]
+//   bench_judge_pairs [runs [A/A pairs]]
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -37,10 +37,12 @@ struct Case {
   double change;  // of the head, in per cent of the base, first metric only
   double (*draw)();
   double hog;  // chance that a measurement runs 30 % slow on every metric
+  int comparisons = 1;
 };
 struct Count {
-  int worse = 0, better = 0, same = 0, undecided = 0, aa = 0;
+  int worse = 0, better = 0, same = 0, undecided = 0, aa_all = 0, aa_some = 0;
   std::vector<int> pairs;  // when the first metric was decided
+  double rounds = 0;       // pairs until the run ended
 };
 
 using Metrics = std::vector<PairedMetric>;
@@ -54,17 +56,43 @@ void measure(const Case& c, Metrics& metrics, std::vector<double> PairedMetric::
   }
 }
 
-void run_once(const Case& c, int max_pairs, int aa_pairs, Count& count) {
-  PairRules rules;
-  rules.resamples = 0;  // the shown interval takes no part in the decision
-  Metrics metrics(static_cast<std::size_t>(c.metrics));
-  for (int p = 0; p < aa_pairs; ++p) {
+void measure_aa(const Case& c, Metrics& metrics, int pairs) {
+  for (int p = 0; p < pairs; ++p) {
     measure(c, metrics, &PairedMetric::aa_first, 0);
     measure(c, metrics, &PairedMetric::aa_second, 0);
   }
-  if (!aa_complaint(metrics, rules).empty()) {
-    ++count.aa;
-    return;
+}
+
+// As a run does: a metric whose A/A differs is measured against itself twice more, and refused when it still does.
+// The number of refused metrics.
+int refuse(const Case& c, Metrics& metrics, const PairRules& rules) {
+  const auto refused = [&] {
+    const auto why = aa_refusals(metrics, rules);
+    int count = 0;
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      metrics[m].refused = why[m];
+      count += why[m].empty() ? 0 : 1;
+    }
+    return count;
+  };
+  if (refused() == 0) return 0;
+  measure_aa(c, metrics, 2);
+  return refused();
+}
+
+void run_once(const Case& c, int max_pairs, int aa_pairs, Count& count) {
+  PairRules rules;
+  rules.resamples = 0;  // the shown interval takes no part in the decision
+  rules.comparisons = c.comparisons;
+  rules.max_pairs = max_pairs;
+  Metrics metrics(static_cast<std::size_t>(c.metrics));
+  measure_aa(c, metrics, aa_pairs);
+  if (const int refused = refuse(c, metrics, rules); refused > 0) {
+    ++count.aa_some;
+    if (refused == c.metrics) {
+      ++count.aa_all;
+      return;
+    }
   }
   std::vector<PairResult> results;
   int first_decided = max_pairs + 1;
@@ -73,25 +101,28 @@ void run_once(const Case& c, int max_pairs, int aa_pairs, Count& count) {
     measure(c, metrics, &PairedMetric::head, c.change);
     results = judge_pairs(metrics, rules);
     if (results[0].verdict != PairVerdict::no_verdict) first_decided = std::min(first_decided, p);
-    if (decided(results)) break;
+    ++count.rounds;
+    if (settled(results)) break;
   }
   const auto any = [&](PairVerdict v) {
     return std::any_of(results.begin(), results.end(), [&](const PairResult& x) { return x.verdict == v; });
   };
   count.worse += any(PairVerdict::worse) ? 1 : 0;
   count.better += any(PairVerdict::better) ? 1 : 0;
-  count.same += decided(results) && !any(PairVerdict::worse) && !any(PairVerdict::better) ? 1 : 0;
-  count.undecided += decided(results) ? 0 : 1;
+  count.same += any(PairVerdict::no_verdict) || any(PairVerdict::worse) || any(PairVerdict::better) ? 0 : 1;
+  count.undecided += any(PairVerdict::no_verdict) ? 1 : 0;
   count.pairs.push_back(first_decided);
 }
 }  // namespace
 
 int main(int argc, char** argv) {
   const int runs = argc > 1 ? std::atoi(argv[1]) : 10000;
+  const int aa_pairs = argc > 2 ? std::atoi(argv[2]) : 1;
   const Case cases[] = {
       {"A/A, normal 2 %", 20, 0.02, 0, normal, 0},
       {"A/A, heavy tails 2 %", 20, 0.02, 0, heavy, 0},
       {"A/A, normal 5 %", 20, 0.05, 0, normal, 0},
+      {"A/A, normal 15 %", 20, 0.15, 0, normal, 0},
       {"A/A, a hog in 10 % of starts", 20, 0.02, 0, normal, 0.1},
       {"A/A, heavy tails 5 %, 1 metric", 1, 0.05, 0, heavy, 0},
       {"10 % worse, 2 % noise", 20, 0.02, -10, normal, 0},
@@ -100,22 +131,28 @@ int main(int argc, char** argv) {
       {"7 % worse, 2 % noise", 20, 0.02, -7, normal, 0},
       {"30 % worse, 5 % noise", 20, 0.05, -30, normal, 0},
       {"10 % worse, heavy tails 2 %", 20, 0.02, -10, heavy, 0},
+      {"10 % worse, a hog in 10 % of starts", 20, 0.02, -10, normal, 0.1},
+      {"10 % worse, 2 % noise, a ladder of 3", 20, 0.02, -10, normal, 0, 5},
   };
-  std::printf("20 metrics unless said; %d runs, at most 40 pairs, 2 A/A pairs first\n\n", runs);
   std::printf(
-      "| case | worse %% | better %% | all same %% | undecided %% | A/A refused %% | first metric decided after: "
-      "median, p90 |\n");
-  std::printf("|---|---|---|---|---|---|---|\n");
+      "20 metrics unless said; %d runs, at most 40 pairs, A/A pairs first: %d, and 2 more where they differ\n\n", runs,
+      aa_pairs);
+  std::printf(
+      "| case | worse %% | better %% | all same %% | some undecided %% | A/A refused some %%, all %% | first "
+      "metric decided after: median, p90 | pairs, mean |\n");
+  std::printf("|---|---|---|---|---|---|---|---|\n");
   for (const auto& c : cases) {
     Count n;
-    for (int r = 0; r < runs; ++r) run_once(c, 40, 2, n);
+    for (int r = 0; r < runs; ++r) run_once(c, 40, aa_pairs, n);
     std::sort(n.pairs.begin(), n.pairs.end());
     const auto share = [&](int k) { return 100.0 * k / runs; };
     const auto at = [&](double q) {
       return n.pairs.empty() ? 0 : n.pairs[static_cast<std::size_t>(q * static_cast<double>(n.pairs.size() - 1))];
     };
-    std::printf("| %s | %.2f | %.2f | %.1f | %.1f | %.1f | %d, %d |\n", c.text, share(n.worse), share(n.better),
-                share(n.same), share(n.undecided), share(n.aa), at(0.5), at(0.9));
+    std::printf("| %s | %.2f | %.2f | %.1f | %.1f | %.1f, %.1f | %d, %d | %.1f |\n", c.text, share(n.worse),
+                share(n.better), share(n.same), share(n.undecided), share(n.aa_some), share(n.aa_all), at(0.5), at(0.9),
+                n.rounds / runs);
+    std::fflush(stdout);
   }
   return 0;
 }

@@ -77,6 +77,67 @@ TEST_CASE("base that differs from itself is an error, different answers are no v
   CHECK(read(document).overall == Overall::error);
 }
 
+TEST_CASE("a compare in Markdown: words, index, bars, and absolute values in a fold", "[github]") {
+  const auto text = report::result_markdown(
+      read(compare("worse", {metric("a", "worse", -0.34), metric("b", "better", 0.5), metric("c", "same", 0)})), 10000);
+  INFO(text);
+  CHECK_THAT(
+      text,
+      Contains(
+          "| a | **WORSENS** | -34.0 % (-35.0 % to -33.0 %) | 66.0 | \u2588\u2588\u2588\u2588\u2588\u2588\u2588 |"));
+  CHECK_THAT(text, Contains("| b | IMPROVES |"));
+  CHECK_THAT(text, Contains("| c | same |"));
+  const auto fold = text.find("<details><summary>Absolute values</summary>");
+  REQUIRE(fold != std::string::npos);
+  CHECK(text.find("| a | 1,000 1/s | 660 1/s |") > fold);
+  CHECK(text.find("</details>") > fold);
+  CHECK(text.find("1,000 1/s") > fold);
+}
+
+TEST_CASE("a ladder's rungs are sections of their own, a metric that is worse twice is one regression", "[github]") {
+  auto document = compare("worse", {metric("a", "worse", -0.3)});
+  document["ladder"] = true;
+  document["arms"].push_back({{"commit", ""}, {"label", "second"}});
+  auto second = document["heads"][0];
+  second["arm"] = 2;
+  document["heads"].push_back(second);
+  second["against"] = 1;
+  second["metrics"] = {metric("a", "better", 0.1)};
+  document["rungs"] = {second};
+  const auto ladder = read(document);
+  CHECK(ladder.exit_code == 1);
+  CHECK(ladder.regressions == 1);
+  REQUIRE(ladder.sections.size() == 3);
+  CHECK(ladder.sections[2].title == "second against topic, the one below");
+  CHECK(ladder.sections[1].title == "second against main");
+  // A rung without a verdict is no pass.
+  document["heads"] = {document["heads"][0]};
+  document["heads"][0]["metrics"] = {metric("a", "same", 0)};
+  document["rungs"][0]["metrics"] = {metric("a", "no_verdict", 0)};
+  document["verdict"] = "no_verdict";
+  CHECK(read(document).exit_code == 4);
+}
+
+TEST_CASE("one target twice is a pass, and said", "[github]") {
+  auto document = compare("same", {});
+  for (auto& arm : document["arms"]) arm["digest"] = "sha256:1";
+  CHECK(read(document).exit_code == 0);
+  CHECK_THAT(read(document).sentence, Contains("same target"));
+  document["arms"][1]["digest"] = "sha256:2";
+  CHECK(read(document).exit_code == 4);
+}
+
+TEST_CASE("one arm of several that answers differently does not hide what another is", "[github]") {
+  auto document = compare("worse", {metric("b", "worse", -0.3)});
+  document["differences"] = {{{"arm", 2}, {"request", "GET /x"}, {"base_status", 200}, {"head_status", 500}}};
+  document["heads"].push_back({{"arm", 2}, {"verdict", "no_verdict"}, {"reason", "differs"}, {"differs", true}});
+  CHECK(read(document).exit_code == 1);
+  document["heads"][0]["metrics"] = {metric("b", "same", 0)};
+  document["verdict"] = "no_verdict";
+  CHECK(read(document).exit_code == 4);
+  CHECK(read(document).overall == Overall::no_verdict);
+}
+
 TEST_CASE("a bisect's culprit", "[github]") {
   json document = {
       {"schema", "nightgate-bisect/1"},
@@ -191,10 +252,10 @@ TEST_CASE("nothing from outside comes alive in Markdown", "[github]") {
   // Every line of the table has as many cells as its head.
   for (const auto& line :
        {text.substr(text.find("| metric"), text.find('\n', text.find("| metric")) - text.find("| metric"))}) {
-    CHECK(count(line, "|") == 9);
+    CHECK(count(line, "|") == 8);
   }
   const auto row = text.substr(text.find("| &lt;img"));
-  CHECK(count(row.substr(0, row.find('\n')), "|") - count(row.substr(0, row.find('\n')), "\\|") == 9);
+  CHECK(count(row.substr(0, row.find('\n')), "|") - count(row.substr(0, row.find('\n')), "\\|") == 8);
 }
 
 TEST_CASE("whole rows are dropped and counted, the worst ones kept", "[github]") {
@@ -211,7 +272,7 @@ TEST_CASE("whole rows are dropped and counted, the worst ones kept", "[github]")
     CHECK(text.find("the.worst") != std::string::npos);
     CHECK(text.find("the broker died") != std::string::npos);
     CHECK_THAT(text, Catch::Matchers::EndsWith("\nFOOTER\n"));
-    const auto rows = count(text, "\n| ") - 1;
+    const auto rows = count(text.substr(0, text.find("<details>")), "\n| ") - 1;
     CHECK((rows == 3001) == (text.find("more rows are") == std::string::npos));
     if (rows < 3001) CHECK_THAT(text, Contains(std::to_string(3001 - rows) + " more rows are in the full report"));
   }

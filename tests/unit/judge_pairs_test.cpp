@@ -12,7 +12,7 @@ namespace {
 double wobble(int i) { return 1 + 0.02 * std::sin(12.9898 * i + 78.233); }
 
 PairedMetric metric(Better better, double ratio, int pairs) {
-  PairedMetric m{"create.rate", better, {}, {}, {}, {}, 0};
+  PairedMetric m{"create.rate", better, {}, {}, {}, {}, 0, 0, {}};
   for (int i = 0; i < pairs; ++i) {
     m.base.push_back(1000 * wobble(2 * i));
     m.head.push_back(1000 * ratio * wobble(2 * i + 1));
@@ -83,13 +83,65 @@ TEST_CASE("A/A pairs sharpen the noise and refuse a machine that differs from it
   const auto with = judge(m);
   CHECK(with.high - with.low < without.high - without.low);
   CHECK(with.beyond_aa);
-  CHECK(aa_complaint(std::vector<PairedMetric>{m}, {}).empty());
-  m.aa_second.back() = 600;
-  CHECK(aa_complaint(std::vector<PairedMetric>{m}, {}).find("create.rate") != std::string::npos);
+  CHECK(aa_refusals(std::vector<PairedMetric>{m}, {}).at(0).empty());
+}
+
+TEST_CASE("A/A: one wild pair among three counts as noise, two refuse the metric and only it", "[judge][pairs]") {
+  auto m = metric(Better::higher, 0.6, 8);
+  m.aa_first = {1000};
+  m.aa_second = {600};
+  CHECK_FALSE(aa_refusals(std::vector<PairedMetric>{m}, {}).at(0).empty());
+  m.aa_first = {1000, 1000, 1000};
+  m.aa_second = {600, 1010, 990};
+  CHECK(aa_refusals(std::vector<PairedMetric>{m}, {}).at(0).empty());
+  auto calm = m;
+  calm.aa_second = {1005, 1010, 990};
+  CHECK(judge(m).high - judge(m).low > judge(calm).high - judge(calm).low);  // the wild pair is not forgotten
+  m.aa_second = {600, 1010, 1500};
+  const auto refusals = aa_refusals(std::vector<PairedMetric>{m, calm}, {});
+  CHECK(refusals.at(0).find("differs from itself by up to 66.7 % in 3 A/A pairs") != std::string::npos);
+  CHECK(refusals.at(1).empty());
+  m.refused = refusals.at(0);
+  const auto results = judge_pairs(std::vector<PairedMetric>{m, calm}, {});
+  CHECK(results[0].verdict == PairVerdict::no_verdict);
+  CHECK(results[0].reason == m.refused);
+  CHECK_FALSE(results[0].open);
+  CHECK(results[1].verdict == PairVerdict::worse);
+  CHECK(settled(results));
+}
+
+TEST_CASE("arms of one report share the error, as its metrics do", "[judge][pairs]") {
+  const std::vector<PairedMetric> one = {metric(Better::higher, 0.9, 6)};
+  PairRules five;
+  five.comparisons = 5;
+  CHECK(judge_pairs(one, five)[0].high == Approx(judge(one[0], 4).high));
+}
+
+TEST_CASE("a metric that one side does not have is named so, and is not waited for", "[judge][pairs]") {
+  PairedMetric m{"x", Better::higher, {}, {}, {}, {}, 1, 0, {}};
+  CHECK(judge(m).reason == "base has no such number");
+  CHECK(judge(m).open);
+  m.missing_base = 3;
+  CHECK_FALSE(judge(m).open);
+  CHECK(std::isnan(judge(m).index));
+  m = {"x", Better::higher, {}, {}, {}, {}, 0, 3, {}};
+  CHECK(judge(m).reason == "head has no such number");
+}
+
+TEST_CASE("values without a logarithm take no part, not even in the figures shown", "[judge][pairs]") {
+  auto m = metric(Better::lower, 1.0, 6);
+  m.base.push_back(0);
+  m.head.push_back(1000);
+  m.base.push_back(-5);
+  m.head.push_back(1000);
+  const auto r = judge(m);
+  CHECK(r.pairs == 6);
+  CHECK(r.base > 900);
+  CHECK(r.index == Approx(100).margin(5));
 }
 
 TEST_CASE("nothing on one side is no verdict with a reason, and nothing divides by zero", "[judge][pairs]") {
-  PairedMetric m{"x", Better::higher, {}, {}, {}, {}, 4};
+  PairedMetric m{"x", Better::higher, {}, {}, {}, {}, 2, 2, {}};
   CHECK(judge(m).verdict == PairVerdict::no_verdict);
   CHECK_FALSE(judge(m).reason.empty());
   m.base = {5, 5, 5, 5};
@@ -116,4 +168,27 @@ TEST_CASE("Hodges-Lehmann ignores one wild pair", "[judge][pairs]") {
   const std::vector<double> values = {1, 2, 3, 4, 1000};
   CHECK(hodges_lehmann(values) == Approx(3.0).margin(0.6));
   CHECK(std::isnan(hodges_lehmann(std::vector<double>{})));
+}
+
+TEST_CASE("a metric that the budget can't decide is given up, with its noise; one that it can is not",
+          "[judge][pairs]") {
+  PairedMetric m{"p99", Better::lower, {}, {}, {}, {}, 0, 0, {}};
+  for (int i = 0; i < 26; ++i) {
+    m.base.push_back(1000);
+    m.head.push_back(1000 * std::exp(0.3 * ((i % 2 == 0) ? 1 : -1)));
+  }
+  PairRules rules;
+  CHECK(judge_pairs(std::vector<PairedMetric>{m}, rules)[0].open);  // no budget said
+  rules.max_pairs = 40;
+  const auto noisy = judge_pairs(std::vector<PairedMetric>{m}, rules)[0];
+  CHECK_FALSE(noisy.open);
+  CHECK(noisy.verdict == PairVerdict::no_verdict);
+  CHECK(noisy.reason.find("40 pairs would not decide it") != std::string::npos);
+  rules.max_pairs = 5000;
+  CHECK(judge_pairs(std::vector<PairedMetric>{m}, rules)[0].open);
+  rules.max_pairs = 40;
+  for (const double ratio : {0.9, 0.93, 0.95, 0.97}) {  // 3 % of noise a pair: within reach
+    const auto r = judge_pairs(std::vector<PairedMetric>(20, metric(Better::higher, ratio, 8)), rules)[0];
+    CHECK(r.open == (r.verdict == PairVerdict::no_verdict));
+  }
 }

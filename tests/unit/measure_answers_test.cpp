@@ -21,3 +21,14 @@ TEST_CASE("ignored pointers don't count, and only they", "[measure]") {
   CHECK(answer_hash(200, R"({"a/b": 1})", {"/a~1b"}) == answer_hash(200, R"({"a/b": 2})", {"/a~1b"}));
   CHECK(answer_hash(200, one, {"/no/such", "nonsense", ""}) == answer_hash(200, one, {}));
 }
+
+TEST_CASE("an answer that holds nothing can't tell two programs apart", "[measure]") {
+  for (const auto* body : {"", " \n", "[]", "{}", "null", "\"\"", R"({"time": 5})"}) {
+    INFO(body);
+    CHECK(says_nothing(body, {"/time"}));
+  }
+  for (const auto* body : {"0", "false", "[0]", R"({"time": 5, "a": null})", "text"}) {
+    INFO(body);
+    CHECK_FALSE(says_nothing(body, {"/time"}));
+  }
+}

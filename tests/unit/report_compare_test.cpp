@@ -58,7 +58,7 @@ TEST_CASE("A compare that was not allowed to judge says so before its figures", 
   model->aa_complaint = "default.work.ops differs by 90 %";
   CHECK(lead_of(*model) == "Base differs from itself on this machine, so nothing was judged.");
   model->aa_complaint.clear();
-  model->differences.push_back({"GET /x", "<b>1</b>", "2", 200, 200});
+  model->differences.push_back({"", "", "GET /x", "<b>1</b>", "2", 200, 200});
   CHECK(contains(lead_of(*model), "answer differently"));
   CHECK(contains(compare_page(*model), "&lt;b&gt;1&lt;/b&gt;"));
 }
@@ -82,4 +82,39 @@ TEST_CASE("About the run: what the document says is shown, and is needed for not
   CHECK(contains(page, "4 equivalence requests alike"));
   CHECK(contains(page, "nightgate compare &#39;main&#39; &#39;it&#39;\\&#39;&#39;s&#39;"));
   CHECK(model->min_change == 0.02);
+}
+
+TEST_CASE("A ladder's page shows each candidate against base and against the one below", "[report]") {
+  const auto whole = document("m", R"(,"ladder":true,"comparisons":3,"rungs":[{"arm":2,"against":1,"verdict":"better",
+    "reason":"1 better","metrics":[{"metric":"m","unit":"1/s","better":"higher","verdict":"better","reason":"r",
+    "change":0.25,"interval":[0.2,0.3],"pairs":3,"base":660,"head":825,"index":125,"base_values":[660],
+    "head_values":[825]}]}])");
+  auto text = whole;
+  const std::string arm = R"({"commit":"bbbbbbbbbbbb","digest":"y","label":"topic"})";
+  text.replace(text.find(arm), arm.size(), arm + R"(,{"commit":"c","digest":"z","label":"second"})");
+  const auto heads = text.find(R"("heads":[{"arm":1)");
+  REQUIRE(heads != std::string::npos);
+  text.insert(heads + 9, R"({"arm":2,"verdict":"worse","reason":"r2","metrics":[{"metric":"m","verdict":"worse",
+    "reason":"r","change":-0.2,"index":80,"pairs":3}]},)");
+  const auto model = read_compare(text);
+  REQUIRE(model);
+  CHECK(model->rungs.at(0).name == "second");
+  CHECK(model->rungs.at(0).against == "topic");
+  CHECK(contains(lead_of(*model), "second against topic IMPROVES 1 of 1 metrics"));
+  const auto page = compare_page(*model);
+  for (const auto* part : {"The ladder", "stands on", "second against topic", "all 3 comparisons"})
+    CHECK(contains(page, part));
+}
+
+TEST_CASE("One arm of several that answers differently leaves the others their verdicts", "[report]") {
+  auto text = document();
+  text.replace(text.find(R"("differences":[])"), 16,
+               R"("differences":[{"arm":2,"where":"d.s","request":"GET /x","base":"1","head":"2","base_status":200,
+               "head_status":200}])");
+  text.insert(text.find(R"("heads":[{"arm":1)") + 9,
+              R"({"arm":2,"differs":true,"verdict":"no_verdict","reason":"it answers differently","metrics":[]},)");
+  const auto model = read_compare(text);
+  REQUIRE(model);
+  CHECK(contains(lead_of(*model), "topic WORSENS 1 of 2 metrics"));
+  CHECK(contains(lead_of(*model), "it answers differently"));
 }
