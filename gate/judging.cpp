@@ -23,15 +23,6 @@ const std::string& today(const std::string& metric, const Aliases& aliases) {
   return alias == aliases.end() ? metric : alias->second;
 }
 
-void rename(judge::NightInput& input, const Aliases& aliases) {
-  for (auto& reading : input.readings) reading.metric = today(reading.metric, aliases);
-  for (auto& missing : input.missing) missing.metric = today(missing.metric, aliases);
-}
-
-void group(judge::NightInput& input) {
-  for (auto& reading : input.readings) reading.group = judge::load_of(reading.metric);
-}
-
 store::Verdict to_row(const judge::MetricVerdict& verdict, const judge::Rules& rules) {
   store::Verdict row;
   row.metric = verdict.metric;
@@ -115,7 +106,7 @@ Result<judge::GateState> state_before(store::Store& store, const config::Config&
                                       store::Sequence before, store::Sequence& after) {
   auto snapshot = store.snapshot_before(config.project, machine, before);
   if (!snapshot) return unreadable(std::move(snapshot).error());
-  after = 0;
+  after = store::oldest;  // nights that were imported before the first one have numbers below 1
   if (!snapshot->has_value()) return judge::GateState{};
   auto state = judge::GateState::load((*snapshot)->text);
   if (!state) {
@@ -132,6 +123,14 @@ Result<judge::GateState> state_before(store::Store& store, const config::Config&
 }
 
 }  // namespace
+
+void prepare(judge::NightInput& input, const config::Config& config) {
+  for (auto& reading : input.readings) {
+    reading.metric = today(reading.metric, config.aliases);
+    reading.group = judge::load_of(reading.metric);
+  }
+  for (auto& missing : input.missing) missing.metric = today(missing.metric, config.aliases);
+}
 
 judge::Rules rules_of(const config::Config& config) {
   judge::Rules rules;
@@ -150,8 +149,10 @@ std::string explanation_json(const judge::MetricVerdict& verdict, const judge::R
 }
 
 Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config::Config& config,
-                                              const std::string& machine, store::Sequence from) {
-  store::Sequence after = 0;
+                                              const std::string& machine, store::Sequence from,
+                                              const Progress& progress) {
+  NG_TRY(const auto held, store.hold_judging(config.project, machine, std::chrono::minutes(10)));
+  store::Sequence after = store::oldest;
   NG_TRY(auto state, state_before(store, config, machine, from == 0 ? store::newest : from, after));
   auto inputs = store.inputs_after(config.project, machine, after);
   if (!inputs) return unreadable(std::move(inputs).error());
@@ -165,8 +166,7 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
   const auto rules = rules_of(config);
   std::vector<JudgedNight> out;
   for (auto& [run, input] : *inputs) {
-    rename(input, config.aliases);
-    group(input);
+    prepare(input, config);
     // An accept holds also when the night that it was said in was taken out since.
     const auto earlier = between(*decisions, after, input.night.sequence - 1, config);
     const auto tonight = between(*decisions, input.night.sequence - 1, input.night.sequence, config);
@@ -178,7 +178,9 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
     key.project = config.project;
     key.machine = machine;
     auto judgement = to_row(judged.verdict, run, key, rules);
-    judgement.snapshot = state.save();
+    if (store::keeps_snapshot(input.night.sequence, inputs->back().input.night.sequence)) {
+      judgement.snapshot = state.save();
+    }
     judged.closed = judgement.closed;
     NG_TRY(judged.opened, store.put_judgement(judgement));
     for (const auto* decided : {&earlier, &tonight}) {
@@ -187,6 +189,7 @@ Result<std::vector<JudgedNight>> judge_nights(store::Store& store, const config:
       }
     }
     out.push_back(std::move(judged));
+    if (progress) progress(out.size(), inputs->size());
   }
   return out;
 }

@@ -1,6 +1,8 @@
 // Verdicts, the gate's memory, and the trips that a night opens and closes.
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "store/postgres_common.hpp"
 #include "store/postgres_store.hpp"
 #include "store/postgres_trips.hpp"
@@ -62,6 +64,10 @@ Status replace_verdicts(Connection& db, const NightRow& night, const std::vector
 }
 
 Status put_snapshot(Connection& db, const NightRow& night, const std::string& snapshot) {
+  if (snapshot.empty()) {
+    return db.run("DELETE FROM gate_snapshot WHERE night_id = $1", Params().integer(night.night)).map([](const Rows&) {
+    });
+  }
   NG_CHECK(
       db.run("INSERT INTO gate_snapshot (night_id, body) VALUES ($1, $2) ON CONFLICT (night_id) DO UPDATE SET "
              "body = excluded.body",
@@ -152,6 +158,10 @@ Status mark_judged(Connection& db, const NightRow& night, const Judgement& judge
 
 }  // namespace
 
+bool keeps_snapshot(Sequence night, Sequence last) {
+  return night > last - snapshots_kept || night % snapshot_step == 0;
+}
+
 Result<std::vector<TripGroup>> PostgresStore::put_judgement(const Judgement& judgement) {
   return connection_->in_transaction([&]() -> Result<std::vector<TripGroup>> {
     Connection& db = *connection_;
@@ -174,13 +184,40 @@ Result<std::vector<TripGroup>> PostgresStore::put_judgement(const Judgement& jud
   });
 }
 
+Result<std::shared_ptr<void>> PostgresStore::hold_judging(const std::string& project, const std::string& machine,
+                                                          std::chrono::seconds patience) {
+  // The numbers of project and machine, the machine's negative: begin_night and import lock the positive pair.
+  const std::string numbers =
+      "(SELECT project_id::int4 FROM project WHERE name = $1), (SELECT -machine_id::int4 FROM machine WHERE name = $2)";
+  const Params params = Params().text(project).text(machine);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    NG_TRY(auto rows, query("SELECT pg_try_advisory_lock(" + numbers + ")", params));
+    // NULL: nothing of them is there yet, so there is nothing to judge either.
+    if (rows.is_null(0, 0)) return std::shared_ptr<void>();
+    if (rows.boolean(0, 0)) break;
+    if (std::chrono::steady_clock::now() >= until) {
+      return fail(Code::busy, fmt::format("somebody else has been judging the nights of machine {} for {} s; try again "
+                                          "when that is done",
+                                          machine, patience.count()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return std::shared_ptr<void>(this, [this, numbers, params](void*) {
+    // A broken connection has given it up already.
+    if (!connection_->broken()) (void)query("SELECT pg_advisory_unlock(" + numbers + ")", params);
+  });
+}
+
 Result<std::optional<Snapshot>> PostgresStore::snapshot_before(const std::string& project, const std::string& machine,
                                                                Sequence before) {
   // Night by night from the newest on, so that its cost does not follow the length of the history.
   NG_TRY(auto rows,
          query("SELECT n.sequence, s.body FROM night n JOIN gate_snapshot s USING (night_id) WHERE n.project_id = "
                "(SELECT project_id FROM project WHERE name = $1) AND n.machine_id = (SELECT machine_id FROM machine "
-               "WHERE name = $2) AND n.sequence < $3 AND n.state = 'judged' AND NOT n.voided "
+               "WHERE name = $2) AND n.sequence < least($3, (SELECT min(w.sequence) FROM night w WHERE w.project_id = "
+               "(SELECT project_id FROM project WHERE name = $1) AND w.machine_id = (SELECT machine_id FROM machine "
+               "WHERE name = $2) AND w.state = 'measured' AND NOT w.voided)) AND n.state = 'judged' AND NOT n.voided "
                "ORDER BY n.sequence DESC LIMIT 1",
                Params().text(project).text(machine).integer(before)));
   if (rows.empty()) return std::nullopt;

@@ -128,7 +128,8 @@ Status read_inputs(Connection& db, const std::string& project, const std::string
                    std::vector<StoredInput>& out) {
   NG_TRY(auto nights,
          db.run("SELECT n.night_id, n.sequence, " + micros("n.started") +
-                    ", n.machine_class, coalesce(t.digest, ''), r.uuid FROM night n JOIN run r USING (run_id) LEFT "
+                    ", n.machine_class, coalesce(t.digest, ''), r.uuid, n.imported FROM night n JOIN run r USING "
+                    "(run_id) LEFT "
                     "JOIN target t USING (target_id) WHERE n.project_id = (SELECT project_id FROM project WHERE name "
                     "= $1) AND n.machine_id = (SELECT machine_id FROM machine WHERE name = $2) AND n.sequence > $3 "
                     "AND n.state IN ('measured', 'judged') AND NOT n.voided ORDER BY n.sequence",
@@ -141,6 +142,7 @@ Status read_inputs(Connection& db, const std::string& project, const std::string
     stored.input.night = {nights.integer(row, 1), nights.integer(row, 2)};
     stored.input.machine_class = nights.text(row, 3);
     stored.input.digest = nights.text(row, 4);
+    stored.input.as_the_night_before = nights.boolean(row, 6);
     out.push_back(std::move(stored));
   }
   const Params keys = Params().integers(keys_of(ids));

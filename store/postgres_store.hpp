@@ -35,6 +35,8 @@ class PostgresStore final : public Store {
                       const std::vector<MetricInfo>& metrics) override;
   Status set_night(const std::string& run, NightState state, const std::string& reason) override;
   Status put_noise(const std::string& project, const std::string& machine, const std::vector<Noise>& noise) override;
+  Result<std::shared_ptr<void>> hold_judging(const std::string& project, const std::string& machine,
+                                             std::chrono::seconds patience) override;
   Result<std::optional<Snapshot>> snapshot_before(const std::string& project, const std::string& machine,
                                                   Sequence before) override;
   Result<std::vector<StoredInput>> inputs_after(const std::string& project, const std::string& machine,

@@ -18,6 +18,7 @@ namespace nightgate::store {
 
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 using Sequence = std::int64_t;                                            // of a night, per project and machine
+inline constexpr Sequence oldest = std::numeric_limits<Sequence>::min();  // "after oldest" = from the first one on
 inline constexpr Sequence newest = std::numeric_limits<Sequence>::max();  // "before newest" = from the last one on
 
 struct Machine {
@@ -155,7 +156,7 @@ struct TripClosing {
 struct Judgement {
   std::string run;  // names the night
   std::vector<Verdict> verdicts;
-  std::string snapshot;             // GateState::save() after the night
+  std::string snapshot;             // GateState::save() after the night; empty: none is kept of it
   std::vector<TripGroup> opened;    // id, open, bisect, answer unused
   std::vector<TripClosing> closed;  // trips of earlier nights that this night closes
   bool environment = false, open_question = false;

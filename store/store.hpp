@@ -7,6 +7,8 @@
 // A failed read is an error, never an empty answer. One object per thread.
 #pragma once
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,10 @@
 #include "store/rows.hpp"
 
 namespace nightgate::store {
+
+// Is the state after this night worth keeping, when nights up to `last` are judged in one go? Snapshots are thinned
+// out with age, and one that would go at once need not be made.
+[[nodiscard]] bool keeps_snapshot(Sequence night, Sequence last);
 
 // What begin_night does with an unfinished night: give it back to be continued, or close it (`measuring` becomes
 // no_verdict, `measured` waits to be judged) and make the new one. `close` is for nights that come out of the spool.
@@ -56,7 +62,13 @@ class Recorder {
 class Store : public Recorder {
  public:
   // ---- judging: reads bounded by what is asked for, however long the history is ----
-  // The snapshot of the newest night before `before` that has one (they are thinned out with age).
+  // One at a time judges a machine: waits for whoever does (Code::busy after `patience`), and holds until what comes
+  // back is destroyed, which must be before the store is. The database gives it up with the connection.
+  [[nodiscard]] virtual Result<std::shared_ptr<void>> hold_judging(const std::string& project,
+                                                                   const std::string& machine,
+                                                                   std::chrono::seconds patience) = 0;
+  // The snapshot of the newest night before `before` that has one (they are thinned out with age) and has no night
+  // before it that waits to be judged.
   [[nodiscard]] virtual Result<std::optional<Snapshot>> snapshot_before(const std::string& project,
                                                                         const std::string& machine,
                                                                         Sequence before = newest) = 0;

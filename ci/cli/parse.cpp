@@ -144,10 +144,14 @@ class Builder {
 
     auto* replay = verb("replay", "run the gate's rules over a recorded history as if night by night",
                         "nightgate replay history.csv --json");
-    replay->add_option("file", o_.positional, "history in any format that import reads; none: the store")
+    replay
+        ->add_option("file", o_.positional,
+                     "history in any format that import reads; none: the store, by the config's rules")
         ->expected(0, 1);
     replay->add_option("--format", o_.format, "of the file, when its name and content don't tell");
-    replay->add_option("--min-change", o_.min_change, "smallest change that matters (default 0.05)")
+    replay
+        ->add_option("--min-change", o_.min_change,
+                     "smallest change that matters (default: 0.05 for a file, the config's for the store)")
         ->check(CLI::Range(0.001, 0.9));
     replay->add_option("--machine", o_.machine, "this machine of the store");
 

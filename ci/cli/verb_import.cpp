@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ci/cli/context.hpp"
 #include "ci/cli/histories.hpp"
+#include "gate/base/log.hpp"
 #include "gate/judging.hpp"
 #include "gate/measure/machine.hpp"
 #include "store/transfer.hpp"
@@ -16,6 +18,17 @@ namespace nightgate::cli {
 namespace {
 
 using nlohmann::json;
+
+// A long history takes minutes: said every ten seconds.
+judging::Progress told_of(const std::string& machine) {
+  return [machine, next = std::chrono::steady_clock::now() + std::chrono::seconds(10)](std::size_t done,
+                                                                                       std::size_t all) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next) return;
+    next = now + std::chrono::seconds(10);
+    log::info(fmt::format("{}: {} of {} nights judged", machine, done, all));
+  };
+}
 
 // The judge runs over what came in, so that the first own night already has a baseline.
 // Also what an import that was killed left unjudged.
@@ -27,7 +40,8 @@ Result<std::size_t> judge_imported(const config::Config& config, store::Store& s
   for (const auto& machine : machines) {
     const auto first = imported.first.find(machine);
     NG_TRY(const auto nights,
-           judging::judge_nights(store, config, machine, first == imported.first.end() ? 0 : first->second));
+           judging::judge_nights(store, config, machine, first == imported.first.end() ? 0 : first->second,
+                                 told_of(machine)));
     judged += nights.size();
   }
   return judged;

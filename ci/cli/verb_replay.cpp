@@ -65,16 +65,27 @@ std::string to_text(const judge::ReplayResult& r) {
   return out;
 }
 
-// The store's nights as they were judged: control, digest and definition included.
-Result<judge::ReplayResult> replay_store(const Options& options, const judge::Rules& rules) {
+// Nobody accepts a change in a replay: after some nights what changed is the level.
+judge::Rules forgetting(judge::Rules rules) {
+  rules.forget_nights = judge::replay_rules().forget_nights;
+  return rules;
+}
+
+// The store's nights as they were judged: control, digest, definition, the config's rules and names.
+Result<judge::ReplayResult> replay_store(const Options& options) {
   NG_TRY(const auto config, load_config(options));
+  auto rules = forgetting(judging::rules_of(config));
+  if (options.min_change > 0) rules.min_change = options.min_change;
   NG_TRY(const auto store, open_store(config));
   NG_TRY(const auto machines, store->machines(config.project));
   judge::Replay replay(rules);
   for (const auto& machine : machines) {
     if (!options.machine.empty() && machine.name != options.machine) continue;
-    NG_TRY(const auto inputs, store->inputs_after(config.project, machine.name, 0));
-    for (const auto& stored : inputs) replay.night(machine.name, stored.input);
+    NG_TRY(auto inputs, store->inputs_after(config.project, machine.name, store::oldest));
+    for (auto& stored : inputs) {
+      judging::prepare(stored.input, config);
+      replay.night(machine.name, stored.input);
+    }
   }
   return replay.result();
 }
@@ -82,15 +93,14 @@ Result<judge::ReplayResult> replay_store(const Options& options, const judge::Ru
 }  // namespace
 
 Result<int> verb_replay(const Options& options) {
-  judge::Rules rules;
-  if (options.min_change > 0) rules.min_change = options.min_change;
-  rules = judge::replay_rules(rules);
   judge::ReplayResult result;
   if (options.positional.empty()) {
-    NG_TRY(result, replay_store(options, rules));
+    NG_TRY(result, replay_store(options));
   } else {
+    judge::Rules rules;
+    if (options.min_change > 0) rules.min_change = options.min_change;
     NG_TRY(const auto history, read_history(options, options.positional[0]));
-    result = judge::replay(to_judge(history.rows), rules);
+    result = judge::replay(to_judge(history.rows), judge::replay_rules(rules));
   }
   if (options.json) {
     print_json(options, to_json(result));

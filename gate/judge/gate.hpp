@@ -66,6 +66,8 @@ struct NightInput {
   std::string digest;         // of the target; empty = not known (then the same-digest rule does not apply)
   std::vector<Reading> readings;
   std::vector<MissingReading> missing;  // expected tonight, but without a number
+  // Nobody said what was expected (a history from elsewhere): the night before says it.
+  bool as_the_night_before = false;
 };
 
 // One line of evidence: `count` of the last `nights` nights (tonight among them) beyond
@@ -78,7 +80,8 @@ struct EvidenceLine {
   double tail = 1.3;
   double quantile = 1;
   int min_residuals = 5;  // the line sleeps until that many nights' residuals are known
-  double agree = 0;       // smallest of the counted nights / largest, at least
+  double agree = 0;       // smallest of the counted nights / largest, at least ...
+  double alone = 2;       // ... unless the smallest is beyond this many thresholds by itself
 };
 
 // Defaults are the measured ones (README.md); change them only with the harness at hand.

@@ -70,6 +70,7 @@ void restart_level(Series& s, const Rules& rules) {
   s.open.clear();
   s.gain.reset();
   s.recent.clear();
+  s.shifted.clear();
   s.last_x = no_number;
 }
 
@@ -143,6 +144,15 @@ void replace_level(Series& s, std::span<const std::size_t> counted, std::int64_t
   Level level = level_of(s, counted, number, rules);
   consume(s, counted);
   s.level = std::move(level);
+}
+
+void move_to_shifted(Series& s, const Rules& rules) {
+  Level level = make_level(rules);
+  for (const ShiftedNight& n : s.shifted) take_into(level, n.x, n.night, n.number, rules);
+  consume(s, {});
+  s.shifted.clear();
+  s.level = std::move(level);
+  s.gain.reset();
 }
 
 void accept_suspicion(Series& s) {

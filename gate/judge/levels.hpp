@@ -22,6 +22,8 @@ void lose_gain(Series& series, std::span<const std::size_t> counted, NightRef ni
 // The counted evidence becomes the level without a word (a series that is set aside follows, but judges nothing).
 void replace_level(Series& series, std::span<const std::size_t> counted, std::int64_t number, const Rules& rules);
 // A person takes the open suspicion as the level from now on.
+// The nights that measured an unchanged target elsewhere become the level.
+void move_to_shifted(Series& s, const Rules& rules);
 void accept_suspicion(Series& series);
 // Sets or clears unfit_reason.
 void update_fitness(Series& series, const Thresholds& limits, const Rules& rules);

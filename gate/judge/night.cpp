@@ -59,6 +59,7 @@ class Night {
     out_.any_open_question = false;
     out_.metrics.resize(input_.readings.size());
     if (state_.any_night && input_.night.sequence <= state_.last.sequence) return refuse_order();
+    const NightRef before = state_.any_night ? state_.last : NightRef{};
     state_.any_night = true;
     state_.last = input_.night;
     ++state_.number;
@@ -67,7 +68,7 @@ class Night {
     find_same_digest();
     for (std::size_t i = 0; i < work_.size(); ++i) judge_reading(i);
     remember_digest();
-    add_missing();
+    add_missing(before);
     group_trips();
   }
 
@@ -81,7 +82,7 @@ class Night {
   bool correct(Work& work, const Reading& reading, double& x, MetricVerdict& out);
   void link_controls(Series& series, const Reading& reading, double machine);
   void remember_digest();
-  void add_missing();
+  void add_missing(const NightRef& before);
   void add_silent(std::string_view metric, std::string reason, const Series* series);
   void not_good_by_luck(MetricVerdict& out) const;
   void close_verdict(const Series& series, MetricVerdict& out);
@@ -355,7 +356,7 @@ void Night::add_silent(std::string_view metric, std::string reason, const Series
 }
 
 // Expected but not there; and what is red or suspected is never passed over.
-void Night::add_missing() {
+void Night::add_missing(const NightRef& before) {
   for (const MissingReading& m : input_.missing) {
     const std::size_t found = state_.find(m.metric, Impl::none);
     if (found != Impl::none && read_[found]) continue;
@@ -365,8 +366,12 @@ void Night::add_missing() {
   }
   for (std::size_t i = 0; i < state_.series.size(); ++i) {
     const Series& s = state_.series[i];
-    if (read_[i] || (s.open.empty() && !s.suspect_since)) continue;
-    add_silent(s.metric, "no number tonight", &s);
+    if (read_[i]) continue;
+    if (input_.as_the_night_before && s.last_seen == before) {
+      add_silent(s.metric, "the night before has it, this one does not", &s);
+    } else if (!s.open.empty() || s.suspect_since) {
+      add_silent(s.metric, "no number tonight", &s);
+    }
   }
 }
 

@@ -10,11 +10,13 @@
 
 namespace nightgate::judge {
 namespace {
-constexpr std::string_view header = "nightgate-gate/1\n";
-constexpr std::size_t most_items = 1000000;  // of any list: a broken count must not eat the memory
+constexpr std::string_view header = "nightgate-gate/2\n";
+constexpr std::string_view before_shifts = "nightgate-gate/1\n";  // without Series::shifted
+constexpr std::size_t most_items = 1000000;                       // of any list: a broken count must not eat the memory
 
 class Writer {
  public:
+  bool has_shifts() const { return true; }
   void number(std::int64_t x) { append(x); }
   void number(float x) { append(x); }
   void number(double x) {
@@ -47,7 +49,8 @@ class Writer {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit Reader(std::string_view text, bool has_shifts = true) : has_shifts_(has_shifts), rest_(text) {}
+  bool has_shifts() const { return has_shifts_; }
   void number(std::int64_t& x) { parse(x); }
   void number(float& x) { parse(x); }
   void number(double& x) {
@@ -92,6 +95,7 @@ class Reader {
     if (error != std::errc() || end == rest_.data() + rest_.size()) return fail();
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()) + 1);
   }
+  bool has_shifts_;
   std::string_view rest_;
   bool good_ = true;
 };
@@ -224,6 +228,14 @@ void put(A& a, Series& s) {
   put(a, s.last_seen);
   put(a, s.level);
   put_memory(a, s);
+  if (a.has_shifts()) {
+    list(a, s.shifted, [&](ShiftedNight& n) {
+      put(a, n.night);
+      a.number(n.number);
+      a.number(n.x);
+      a.number(n.d);
+    });
+  }
   whole(a, s.run.sign);
   whole(a, s.run.length);
   a.number(s.run.smallest);
@@ -275,14 +287,16 @@ std::string GateState::save() const {
 }
 
 std::optional<GateState> GateState::load(std::string_view text) {
-  if (text.substr(0, header.size()) != header || text.back() != '\n') return std::nullopt;
+  const bool has_shifts = text.substr(0, header.size()) == header;
+  static_assert(before_shifts.size() == header.size());
+  if ((!has_shifts && text.substr(0, header.size()) != before_shifts) || text.back() != '\n') return std::nullopt;
   const std::size_t last = text.rfind('\n', text.size() - 2);
   if (last == std::string_view::npos || last + 1 < header.size()) return std::nullopt;
   std::int64_t checksum = 0;
   Reader(text.substr(last + 1)).number(checksum);
   if (checksum != stable_hash(text.substr(0, last + 1))) return std::nullopt;
   GateState state;
-  Reader reader(text.substr(header.size(), last + 1 - header.size()));
+  Reader reader(text.substr(header.size(), last + 1 - header.size()), has_shifts);
   put(reader, *state.impl_);
   if (!reader.good() || !reader.at_end()) return std::nullopt;
   for (std::size_t i = 0; i < state.impl_->series.size(); ++i)

@@ -72,11 +72,16 @@ constexpr std::size_t most_evidence = 64;
 
 std::int64_t gap_of(const Rules& rules) { return static_cast<std::int64_t>(rules.min_gap_hours * 3.6e9); }
 
+struct Beyond {
+  int nights = 0;
+  bool unlike = false;  // enough nights, but too different in size to be one change
+};
+
 // The nights of a line that count, min_gap_hours apart; empty when the line isn't met tonight. side +1 worse, -1
 // better.
 std::vector<std::size_t> counted_nights(const Series& s, const EvidenceLine& line, double threshold, int side,
-                                        const Tonight& t, int& beyond) {
-  beyond = 0;
+                                        const Tonight& t, Beyond& beyond) {
+  beyond = {};
   std::vector<std::size_t> counted;
   const auto gap = gap_of(t.rules);
   const auto most = static_cast<std::size_t>(std::max(line.nights, 1));
@@ -92,7 +97,7 @@ std::vector<std::size_t> counted_nights(const Series& s, const EvidenceLine& lin
     if (bad && !counted.empty() && last - instant < gap) continue;
     ++looked_at;
     if (!bad) continue;
-    ++beyond;
+    ++beyond.nights;
     last = instant;
     counted.push_back(i);
     smallest = std::min(smallest, size);
@@ -100,26 +105,32 @@ std::vector<std::size_t> counted_nights(const Series& s, const EvidenceLine& lin
   }
   std::reverse(counted.begin(), counted.end());
   const bool tonight_too = side * t.d > threshold;
-  const bool met = tonight_too && static_cast<int>(counted.size()) >= line.count && smallest >= line.agree * largest;
-  if (!met) counted.clear();
+  const bool enough = tonight_too && static_cast<int>(counted.size()) >= line.count;
+  beyond.unlike = enough && smallest < line.agree * largest && smallest < line.alone * threshold;
+  if (!enough || beyond.unlike) counted.clear();
   return counted;
 }
 
 // The first line met, and its counted nights; empty when none is.
 std::vector<std::size_t> evidence(const Series& s, const Tonight& t, int side, MetricVerdict& out, TripKind& kind) {
   std::vector<std::size_t> found;
+  bool unlike = false;
   const auto& lines = t.rules.expert.lines;
   for (std::size_t i = 0; i < std::min(lines.size(), Numbers::max_lines); ++i) {
     EvidenceLine line = lines[i];
     if (i == 0) line.count = line.nights = std::max(t.rules.trip_after, 2);
     const double threshold = side > 0 ? t.limits.worse[i] : t.limits.better[i];
-    int beyond = 0;
+    Beyond beyond;
     auto counted = counted_nights(s, line, threshold, side, t, beyond);
-    if (side > 0) out.numbers.beyond[i] = beyond;
+    if (side > 0) out.numbers.beyond[i] = beyond.nights;
+    unlike = unlike || beyond.unlike;
     if (!found.empty() || counted.empty()) continue;
     kind = i == 0 ? TripKind::step : TripKind::slow;
     out.numbers.met = static_cast<int>(i);
     found = std::move(counted);
+  }
+  if (found.empty() && unlike) {
+    out.reason = "enough nights, but too different in size to be one change; the next one decides";
   }
   return found;
 }
@@ -319,6 +330,39 @@ void weigh(Series& s, const Tonight& t, MetricVerdict& out) {
   }
   if (unfit) out.verdict = Verdict::unfit;
 }
+// Another target, but already the night before the unchanged one was there: so far from the level, and so near to it,
+// that two causes of one size are less likely than one.
+bool goes_on_shifted(const Series& s, const Tonight& t) {
+  if (s.shifted.empty() || !s.open.empty()) return false;
+  const ShiftedNight& last = s.shifted.back();
+  const double limit = t.d > 0 ? t.limits.lowest_worse : t.limits.lowest_better;
+  return last.d * t.d > 0 && std::abs(last.d) > 2 * limit && std::abs(t.night.x - last.x) < std::abs(last.d) / 4;
+}
+
+// The code did not do this. Once more far enough apart, and it is how things are now: a new level, no trip. What is red
+// stays: its old level belongs to the machine as it was.
+void shifted_night(Series& s, const Tonight& t, MetricVerdict& out) {
+  const auto unlike = [&](const ShiftedNight& n) {
+    const double small = std::min(std::abs(n.d), std::abs(t.d));
+    return n.d * t.d < 0 || small < 0.6 * std::max(std::abs(n.d), std::abs(t.d));
+  };
+  if (std::ranges::any_of(s.shifted, unlike)) s.shifted.clear();
+  s.shifted.push_back({t.night.night, t.night.number, t.night.x, t.d});
+  const bool apart = t.night.night.instant - s.shifted.front().night.instant >= gap_of(t.rules);
+  if (s.shifted.size() < 2 || !apart || !s.open.empty()) {
+    constexpr std::size_t most = 64;  // red, or nights close together
+    if (s.shifted.size() > most) s.shifted.erase(s.shifted.begin() + 1);
+    out.verdict = Verdict::environment_suspect;
+    out.reason = t.night.same_digest
+                     ? "the same target measured differently before: the machine or its surroundings, not the code"
+                     : "the same was measured before the target changed: the machine or its surroundings, not the code";
+    return;
+  }
+  move_to_shifted(s, t.rules);
+  out.verdict = Verdict::new_level;
+  out.reason =
+      "an unchanged target was measured there again: the machine or its surroundings changed; a new level begins";
+}
 }  // namespace
 
 void judge_night(Series& s, const SeriesNight& night, const Rules& rules, MetricVerdict& out) {
@@ -331,16 +375,13 @@ void judge_night(Series& s, const SeriesNight& night, const Rules& rules, Metric
   s.sigma = t.limits.sigma;
   fill_numbers(s, t, out);
   const bool beyond = t.d > t.limits.lowest_worse || -t.d > t.limits.lowest_better;
-  if (night.same_digest && beyond) {
-    out.verdict = Verdict::environment_suspect;
-    out.reason = "the same target measured differently before: the machine or its surroundings, not the code";
-    return;
-  }
+  if (beyond && (night.same_digest || goes_on_shifted(s, t))) return shifted_night(s, t, out);
   if (night.class_unsettled && beyond) {
     out.verdict = Verdict::warming_up;
     out.reason = "this machine class is new to the series; its usual figure here is still being learnt";
     return;
   }
+  s.shifted.clear();
   forget_old(s, rules);
   update_fitness(s, t.limits, rules);
   if (!recovery(s, t, out)) {

@@ -57,6 +57,14 @@ struct Excursion {
   double amplitude = 0;    // log, > 0
 };
 
+// A night that measured an unchanged target elsewhere than its level: the machine or its surroundings moved.
+struct ShiftedNight {
+  NightRef night;
+  std::int64_t number = 0;
+  double x = 0;
+  double d = 0;
+};
+
 struct Run {  // consecutive nights beyond the bare threshold on one side
   int sign = 0;
   int length = 0;
@@ -99,6 +107,7 @@ struct Series {
   std::vector<OpenTrip> open;  // oldest first
   std::optional<RecentGain> gain;
   std::vector<Excursion> excursions;
+  std::vector<ShiftedNight> shifted;  // since the last night that was judged
   Run run;
   std::optional<NightRef> suspect_since;
   std::string unfit_reason;  // not empty: set aside

@@ -106,7 +106,7 @@ void CostMeter::end(const LoadResult& load, RepeatResult& into) {
   }
   cpu_seconds_ = all.cpu_seconds;
   throttled_ = all.throttled_periods;
-  add_sample(into, "mem_peak_mib", all.memory_peak_bytes / mebibyte, lower("MiB"));
+  add_sample(into, "mem_peak_mib", all.memory_peak_bytes / mebibyte, lower("MiB", memory_tells_));
   if (requests <= 0) {
     // Of a program without a broker it is the whole process, start-up and all: milliseconds that say little. It is
     // kept, and gated where the config asks for that.

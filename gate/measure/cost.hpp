@@ -30,7 +30,9 @@ void add_sample(RepeatResult& into, std::string name, double value, config::Metr
 // begin() just before the load, end() just after it.
 class CostMeter {
  public:
-  explicit CostMeter(RunningDeployment& deployment) : deployment_(deployment) {}
+  // memory_tells: the same work is done in every repeat. Where it isn't (a store that grows for as long as the load
+  // runs), a faster broker needs more memory: the peak is then recorded and not gated.
+  CostMeter(RunningDeployment& deployment, bool memory_tells) : deployment_(deployment), memory_tells_(memory_tells) {}
   void begin();
   // Adds cpu_us (brokers and services together), mem_peak_mib, switches, written_bytes, instructions and cycles per
   // request; with services also <service>_cpu_us and <service>_mem_peak_mib. Where the load counts no requests: cpu_s
@@ -41,6 +43,7 @@ class CostMeter {
 
  private:
   RunningDeployment& deployment_;
+  bool memory_tells_;
   std::vector<NodeUsage> before_;
   std::optional<PerfCounters> counters_;
   double cpu_seconds_ = 0;

@@ -1,6 +1,8 @@
 // What is watched around and during each repeat: what it cost and under which conditions it ran.
 #pragma once
 
+#include <variant>
+
 #include "config/config.hpp"
 #include "gate/measure/conditions.hpp"
 #include "gate/measure/cost.hpp"
@@ -16,7 +18,8 @@ class Sampling {
  public:
   Sampling(RunningDeployment& deployment, const config::Scenario& scenario, const Surroundings& around)
       : deployment_(deployment),
-        cost_(deployment),
+        cost_(deployment,
+              scenario.store == config::StoreRule::steady || !std::holds_alternative<config::WrkLoad>(scenario.load)),
         conditions_(deployment, around),
         extra_(deployment, scenario.extra),
         postgres_(deployment) {}

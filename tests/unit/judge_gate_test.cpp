@@ -149,8 +149,44 @@ TEST_CASE("the same target that measures differently is environment, not a suspe
   CHECK(again.verdict == Verdict::environment_suspect);
   CHECK(again.state == SeriesState::steady);
   feed.digest = "sha256:b";
+  CHECK(feed.value(500).verdict == Verdict::suspect);  // more than the surroundings explain
+  CHECK(feed.value(500).verdict == Verdict::trip);     // the bad target again: it was never accepted
+}
+
+TEST_CASE("a machine that stays slower under an unchanged target is a new level, and no merge is blamed", "[judge]") {
+  Feed feed;
+  feed.quiet(29);
+  feed.digest = "sha256:a";
+  feed.value(1000);
+  CHECK(feed.value(700).verdict == Verdict::environment_suspect);
+  SECTION("the same target once more") {
+    const MetricVerdict v = feed.value(705);
+    CHECK(v.verdict == Verdict::new_level);
+    CHECK_FALSE(v.red);
+  }
+  SECTION("the next target is where the unchanged one was") {
+    feed.digest = "sha256:b";
+    const MetricVerdict v = feed.value(705);
+    CHECK(v.verdict == Verdict::new_level);
+    CHECK(v.reason.find("unchanged target") != std::string::npos);
+  }
+  feed.digest = "sha256:c";
+  for (int i = 0; i < 10; ++i) CHECK(feed.value(702 * std::exp(wobble(i))).verdict == Verdict::good);
+  feed.digest = "sha256:d";
+  CHECK(feed.value(560).verdict == Verdict::suspect);
+  CHECK(feed.value(560).verdict == Verdict::trip);
+}
+
+TEST_CASE("surroundings that were bad for one night explain nothing later", "[judge]") {
+  Feed feed;
+  feed.quiet(29);
+  feed.digest = "sha256:a";
+  feed.value(1000);
+  CHECK(feed.value(700).verdict == Verdict::environment_suspect);
+  CHECK(feed.value(1000).verdict == Verdict::good);
+  feed.digest = "sha256:b";
   CHECK(feed.value(700).verdict == Verdict::suspect);
-  CHECK(feed.value(700).verdict == Verdict::trip);  // the bad target again: it was never accepted
+  CHECK(feed.value(700).verdict == Verdict::trip);
 }
 
 TEST_CASE("another definition begins a new level, announced, and never trips", "[judge]") {
@@ -244,6 +280,45 @@ TEST_CASE("a small lasting shift stays suspect until enough nights agree", "[jud
   }
   CHECK(last == Verdict::trip);
   CHECK(suspects >= 2);
+}
+
+TEST_CASE("two bad nights of very different size trip when both are far beyond the threshold", "[judge]") {
+  Feed feed;
+  feed.quiet(30);
+  CHECK(feed.value(800).verdict == Verdict::suspect);
+  const MetricVerdict v = feed.value(500);
+  REQUIRE(v.verdict == Verdict::trip);
+  CHECK(v.trip->first.sequence == 31);
+}
+
+TEST_CASE("a bad night just beyond the threshold and one far beyond are not one change, and that is said", "[judge]") {
+  Feed feed;
+  feed.quiet(30);
+  REQUIRE(feed.value(920).verdict == Verdict::suspect);
+  const MetricVerdict v = feed.value(600);
+  CHECK(v.verdict == Verdict::suspect);
+  CHECK(v.reason.find("too different in size") != std::string::npos);
+  CHECK(feed.value(600).verdict == Verdict::trip);
+}
+
+TEST_CASE("where nobody says what was expected, the night before does", "[judge]") {
+  GateState state;
+  const Rules rules;
+  const auto night = [&](std::int64_t n, std::vector<std::string> metrics, bool told) {
+    NightInput input;
+    input.night = {n, n * 86'400'000'000};
+    input.as_the_night_before = !told;
+    for (auto& metric : metrics) input.readings.push_back({std::move(metric), Better::higher, "", 1000, {}});
+    return step(state, input, rules);
+  };
+  for (int n = 1; n <= 9; ++n) CHECK(night(n, {"a", "b"}, false).metrics.size() == 2);
+  const auto lacking = night(10, {"a"}, false);
+  REQUIRE(lacking.metrics.size() == 2);
+  CHECK(lacking.metrics[1].metric == "b");
+  CHECK(lacking.metrics[1].verdict == Verdict::no_verdict);
+  CHECK(night(11, {"a"}, false).metrics.size() == 1);  // said once
+  night(12, {"a", "b"}, false);
+  CHECK(night(13, {"a"}, true).metrics.size() == 1);  // whoever knows what was expected says it
 }
 
 TEST_CASE("metrics that fell together are one group, strongest first", "[judge]") {

@@ -159,3 +159,27 @@ TEST_CASE("in a replay an old level is forgotten after ten nights", "[judge]") {
   for (int i = 0; i < 10; ++i) CHECK(feed.value(800 * std::exp(wobble(i))).red);
   CHECK_FALSE(feed.value(800).red);
 }
+
+TEST_CASE("a state kept by the version before is read, and the night after it goes on from there", "[judge]") {
+  // Seven nights and a suspect one.
+  const std::string text =
+      "nightgate-gate/1\n"
+      "8 1 8 691200000000 8 1 8:sha256:1 2 8:sha256:2 3 8:sha256:3 4 8:sha256:4 5 8:sha256:5 6 8:sha256:6 7 8:sha256:7 "
+      "8 8:sha256:8 0\n"
+      "1 1:m 0 2:d1 -6.90875477931522 1 8 6 0.006906820865515219 8 691200000000 30 7 0 -0.0009985 0.0009995 0 "
+      "-0.0009985 0.0009995 0 7 1 2 3 4 5 6 7 7 0 -0.0009985 0.0009995 0 -0.0009985 0.0009995 0 n 7 0 7 604800000000 "
+      "120 7 0 -0.0009985 0.0009995 0 -0.0009985 0.0009995 0 0.0010698938962440865 119 7 0.0009985 0.001998 0.0009995 "
+      "0.0009985 0.001998 0.0009995 0.35767445 60 7 0 -0.0009985 0.0009995 0 -0.0009985 0.0009995 0 120 8 0 -0.0009985 "
+      "0.0009995 0 -0.0009985 0.0009995 0 0.35767445 0.35767444 0.35767444 2 7 604800000000 6 518400000000 0 0 0 8 "
+      "691200000000 7 604800000000 0.35767444 0.35767444 1 0 0 0 1 1 0.35767444 1 8 691200000000 0: 0 0\n"
+      "5527363078275656559\n";
+  auto state = GateState::load(text);
+  REQUIRE(state.has_value());
+  NightInput night;
+  night.night = {9, 9 * 86'400'000'000LL};
+  night.digest = "sha256:9";
+  night.readings.push_back({"m", Better::higher, "d1", 702, {}});
+  const Rules rules;
+  CHECK(step(*state, night, rules).metrics.at(0).verdict == Verdict::trip);
+  CHECK(state->save().substr(0, 17) == "nightgate-gate/2\n");
+}
