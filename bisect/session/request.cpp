@@ -54,7 +54,7 @@ Result<store::Sequence> number_of_night(const std::string& text) {
   store::Sequence number = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data() + night_prefix.size(), end, number);
-  if (error == std::errc() && stopped == end && number > 0) return number;
+  if (error == std::errc() && stopped == end && number != 0) return number;
   return fail(Code::usage, fmt::format("\"{}\" is no night; write night:12, with the number that `nightgate history` "
                                        "shows",
                                        text));

@@ -59,6 +59,16 @@ std::string machine_name(const Options& options, const config::Config& config) {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+std::string other_machines(store::Store& store, const config::Config& config, const std::string& machine) {
+  const auto machines = store.machines(config.project);
+  if (!machines) return {};
+  std::string names;
+  for (const auto& m : *machines) {
+    if (m.name != machine) names += (names.empty() ? "" : ", ") + m.name;
+  }
+  return names.empty() ? names : fmt::format("; the store has nights of: {} (--machine names one)", names);
+}
+
 Status known_machine(const Options& options, store::Store& store, const config::Config& config) {
   if (options.machine.empty()) return {};
   NG_TRY(const auto machines, store.machines(config.project));

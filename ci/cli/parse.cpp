@@ -12,6 +12,11 @@ namespace nightgate::cli {
 namespace {
 
 constexpr int usage_error = 2;
+constexpr std::int64_t most = 1'000'000'000;  // of any number of a night, trip, bisect or ledger entry
+
+std::string not_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos ? "say why: an empty reason helps nobody" : "";
+}
 
 class Builder {
  public:
@@ -55,7 +60,8 @@ class Builder {
     auto* night =
         verb("nightly", "the night: measure the newest target, judge it, bisect what tripped", "nightgate nightly");
     night->add_flag("--force", o_.force, "measure although nothing is new");
-    night->add_option("--attempt-of", o_.attempt_of, "measure that night once more")->check(CLI::PositiveNumber);
+    night->add_option("--attempt-of", o_.attempt_of, "measure that night once more")
+        ->check(CLI::Range(std::int64_t{1}, most));
 
     auto* compare = verb("compare", "did this change make it slower? base against head in interleaved pairs",
                          "nightgate compare merge-base HEAD");
@@ -87,8 +93,8 @@ class Builder {
     bisect->add_option("--good", o_.good, "commit, tag, date or night:N that was fast, or last-good");
     bisect->add_option("--bad", o_.bad, "commit, tag, date or night:N that is slow");
     bisect->add_option("--metric", o_.metric, "deployment.scenario.metric");
-    bisect->add_option("--trip", o_.trip, "bisect this trip")->check(CLI::PositiveNumber);
-    bisect->add_option("--resume", o_.resume, "go on with this bisect")->check(CLI::PositiveNumber);
+    bisect->add_option("--trip", o_.trip, "bisect this trip")->check(CLI::Range(std::int64_t{1}, most));
+    bisect->add_option("--resume", o_.resume, "go on with this bisect")->check(CLI::Range(std::int64_t{1}, most));
     bisect->add_option("--max-minutes", o_.max_minutes, "stop after this time; --resume goes on")
         ->check(CLI::Range(0.01, 100000.0));
     bisect->add_option("--max-measurements", o_.max_measurements, "stop after this many fresh starts")
@@ -158,12 +164,12 @@ class Builder {
     auto* accept = verb("accept", "keep a slower figure by decision: the level it has now becomes the level",
                         "nightgate accept default.create.rate --reason 'checks every write now'");
     accept->add_option("metric", o_.positional, "deployment.scenario.metric")->required()->expected(1);
-    accept->add_option("--reason", o_.reason, "why, for everybody who reads the report")->required();
+    accept->add_option("--reason", o_.reason, "why, for everybody who reads the report")->required()->check(not_blank);
     accept->add_option("--machine", o_.machine, "another machine's nights");
     auto* void_night =
         verb("void", "take a night out: it is kept, shown and not judged", "nightgate void 41 --reason 'backup ran'");
-    void_night->add_option("night", o_.night, "its sequence number")->required()->check(CLI::PositiveNumber);
-    void_night->add_option("--reason", o_.reason, "why")->required();
+    void_night->add_option("night", o_.night, "its sequence number")->required()->check(CLI::Range(-most, most));
+    void_night->add_option("--reason", o_.reason, "why")->required()->check(not_blank);
     void_night->add_option("--machine", o_.machine, "another machine's nights");
     auto* undo = verb("undo", "take back the last accept or void", "nightgate undo");
     undo->add_option("--reason", o_.reason, "why");
@@ -190,7 +196,7 @@ class Builder {
     auto* ledger = verb("ledger", "what was tried, measured and decided, kept or dropped",
                         "nightgate ledger 7 --verdict dropped --reason 'no gain at 200 connections'");
     ledger->add_option("id", o_.id, "entry to show, or with --verdict to decide about; none: list them")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::int64_t{1}, most));
     ledger->add_flag("--add", o_.add, "a new entry, --label NAME, for what was never run or was tried elsewhere");
     ledger->add_option("--verdict", o_.verdict,
                        "candidate, kept, dropped, superseded, inconclusive or never_run (listing: only these)");

@@ -57,10 +57,8 @@ Result<int> keep(const Options& options, Desk& desk, store::Decision decision, s
 Result<store::Night> last_night(Desk& desk) {
   NG_TRY(auto night, desk.store->last_judged(desk.config.project, desk.machine));
   if (!night)
-    return fail(
-        Code::usage,
-        fmt::format("machine {} has no judged night yet, so there is nothing to decide; --machine names another",
-                    desk.machine));
+    return fail(Code::usage, fmt::format("machine {} has no judged night yet, so there is nothing to decide{}",
+                                         desk.machine, other_machines(*desk.store, desk.config, desk.machine)));
   return std::move(*night);
 }
 
@@ -95,7 +93,9 @@ Result<int> verb_accept(const Options& options) {
 Result<int> verb_void(const Options& options) {
   NG_TRY(auto desk, open_desk(options));
   NG_TRY(const auto night, desk.store->night(desk.config.project, desk.machine, options.night));
-  if (!night) return fail(Code::usage, fmt::format("machine {} has no night {}", desk.machine, options.night));
+  if (!night)
+    return fail(Code::usage, fmt::format("machine {} has no night {}{}", desk.machine, options.night,
+                                         other_machines(*desk.store, desk.config, desk.machine)));
   if (night->voided)
     return fail(Code::usage, fmt::format("night {} is already out ({})", options.night, night->void_reason));
   store::Decision decision;

@@ -228,7 +228,7 @@ Result<int> explain(const Options& options, store::Store& store, const config::C
   store::Sequence night = 0;
   const auto& text = options.explain;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), night);
-  if (error != std::errc{} || end != text.data() + text.size() || night < 1) {
+  if (error != std::errc{} || end != text.data() + text.size() || night == 0) {
     return fail(
         Code::usage,
         "--explain takes a night's sequence number, as the first column of `nightgate history` shows it; found '" +
@@ -240,8 +240,8 @@ Result<int> explain(const Options& options, store::Store& store, const config::C
   const auto row =
       std::find_if(verdicts.begin(), verdicts.end(), [&](const auto& v) { return v.metric == options.positional[0]; });
   if (row == verdicts.end())
-    return fail(Code::usage,
-                fmt::format("night {} of machine {} has no verdict about {}", night, machine, options.positional[0]));
+    return fail(Code::usage, fmt::format("night {} of machine {} has no verdict about {}{}", night, machine,
+                                         options.positional[0], other_machines(store, config, machine)));
   NG_TRY(const auto explained, explanation(row->explanation));
   if (options.json) {
     json numbers = json::object();

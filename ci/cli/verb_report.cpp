@@ -20,7 +20,9 @@ Result<std::int64_t> id_of(const Options& options) {
   const auto& text = options.positional.empty() ? std::string() : options.positional[0];
   std::int64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error == std::errc{} && end == text.data() + text.size() && id > 0) return id;
+  // Nights imported before the first one have numbers below 0.
+  const bool could_be = id > 0 || (id < 0 && options.action == "night");
+  if (error == std::errc{} && end == text.data() + text.size() && could_be) return id;
   return fail(
       Code::usage,
       fmt::format("report {} takes a number, as `nightgate status` and `nightgate history` show them; found '{}'",

@@ -98,6 +98,21 @@ class FirstNight(ProjectCase):
         second = self.night(2, code=1)
         self.assertEqual(self.verdicts(second)[OPS], "trip")
 
+    def test_an_earlier_stretch_is_judged_and_decided_about_like_any_other(self):
+        self.moved_in(1000)
+        earlier = lines(12, 1000).replace("2026-02-", "2026-01-").replace('"sha": "', '"sha": "a')
+        (self.dir / "earlier.jsonl").write_text(earlier)
+        said = self.program("import", "earlier.jsonl", "--machine", "bench-1", "--json").json()
+        self.assertEqual((said["nights"], said["nights_judged"]), (12, 24))
+        first = said["machines"][0]["first_night"]
+        self.assertLess(first, 0)
+        explained = self.program("history", OPS, "--explain", str(first + 8), "--json").json()
+        self.assertEqual(explained["verdict"], "good")
+        self.program("report", "night", str(first + 8), "--format", "markdown")
+        self.program("void", str(first + 8), "--reason", "another program ran")
+        self.assertIn("empty reason", self.program("void", str(first + 9), "--reason", " ", code=2).err)
+        self.assertIn("bench-1", self.program("void", "3", "--reason", "x", "--machine", "bench-9", code=2).err)
+
     def test_an_alias_declared_after_the_import(self):
         project = self.project([(1000, 5)])
         (self.dir / "perf.jsonl").write_text(lines(12, 1000))
