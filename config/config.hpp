@@ -225,6 +225,7 @@ struct GitHub {
 struct Report {
   std::optional<GitHub> github;
   fs::path directory;             // pages go here; empty: <state>/report
+  fs::path site;                  // the night keeps the site here; empty: no site
   std::string webhook_env;        // variable that holds the URL (it is a secret)
   std::vector<std::string> hook;  // command that gets the JSON on stdin
 };

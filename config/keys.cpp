@@ -51,7 +51,7 @@ const std::vector<ObjectKeys>& known_objects() {
       {"bisect", {"interior", "error", "max_minutes", "max_measurements"}},
       {"compare", {"max_pairs", "max_minutes", "equivalence"}},
       {"equivalence", with_call({"expect", "ignore"})},
-      {"report", {"github", "directory", "webhook_env", "hook"}},
+      {"report", {"github", "directory", "site", "webhook_env", "hook"}},
       {"github", {"repository", "api", "token_env", "token_file", "ca_file"}},
   };
   return objects;

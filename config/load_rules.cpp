@@ -142,6 +142,7 @@ Status load_report(const JsonReader& reader, Config& config) {
     return load_github(field, config.report.github.emplace(), config.directory);
   });
   fields.file("directory", config.report.directory, config.directory);
+  fields.file("site", config.report.site, config.directory);
   fields.variable("webhook_env", config.report.webhook_env);
   fields.command("hook", config.report.hook);
   return fields.status();

@@ -21,6 +21,7 @@ class Measuring {
 
   Result<Measured> go() {
     NG_CHECK(recall());
+    NG_CHECK(measure_self());
     for (const auto& cell : cells_) {
       NG_TRY(const bool go_on, measure_cell(cell));
       if (!go_on) break;
@@ -34,8 +35,31 @@ class Measuring {
     if (!outcome_.night.resumed || parts_.store == nullptr) return {};
     NG_TRY(auto rows, parts_.store->measurements(outcome_.night.run));
     for (const auto& row : rows) {
-      auto& side = row.role == store::Role::control ? out_.control : out_.target;
+      auto& side = row.role != store::Role::control ? out_.target : row.arm == self_arm ? out_.self : out_.control;
       side.push_back(records::from_row(row));
+    }
+    return {};
+  }
+
+  // How far apart two starts of one version lie on this machine tonight, by the first cell. It decides nothing: a
+  // control that can't be measured is told where it is compared.
+  Status measure_self() {
+    if (!outcome_.control || cells_.empty()) return {};
+    const auto& cell = cells_.front();
+    for (int start = 0; start < 2; ++start) {
+      if (has(out_.self, cell, start) || parts_.clock.monotonic() >= deadline_) continue;
+      parts_.telling.step(fmt::format("{}: control against itself, start {} of 2", cell.name(), start + 1));
+      quieten();
+      auto got = parts_.measurer.measure(*outcome_.control, *cell.deployment, *cell.scenario, start);
+      if (!got) {
+        if (parts_.stop && parts_.stop()) return tl::unexpected<Error>(std::move(got).error());
+        log::debug("control against itself: " + got.error().text());
+        return {};
+      }
+      NG_CHECK(parts_.recorder.put_measurement(records::to_row(*got, outcome_.night.run, store::Role::control, self_arm,
+                                                               records::to_row(*outcome_.control, nullptr),
+                                                               cell.definition)));
+      out_.self.push_back(std::move(*got));
     }
     return {};
   }
@@ -196,6 +220,19 @@ std::string fingerprint(const std::vector<Cell>& cells) {
 Result<Measured> measure_all(const Parts& parts, const Outcome& outcome, const std::vector<Cell>& cells,
                              std::chrono::nanoseconds deadline) {
   return Measuring(parts, outcome, cells, deadline).go();
+}
+
+std::string self_note(const std::vector<Measurement>& self) {
+  if (self.size() != 2) return {};
+  std::string out;
+  for (const auto& [metric, info] : self.front().metrics) {
+    const auto first = self.front().value(metric), second = self.back().value(metric);
+    if (!info.gated || !first || !second || !(*first > 0) || !(*second > 0)) continue;
+    out += fmt::format("{}{} {:.1f} %", out.empty() ? "" : ", ",
+                       records::full_name(self.front().deployment, self.front().scenario, metric),
+                       100 * (std::max(*first, *second) / std::min(*first, *second) - 1));
+  }
+  return out.empty() ? out : "A/A of the control, two starts lie apart by: " + out;
 }
 
 judge::NightInput readings_of(const Outcome& outcome, const std::vector<Cell>& cells, const Measured& measured,

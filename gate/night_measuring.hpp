@@ -21,14 +21,21 @@ struct Cell {
 // One fingerprint of them all and of what is measured beside the target.
 [[nodiscard]] std::string fingerprint(const std::vector<Cell>& cells);
 
+// The control's arm that opens the night: itself against itself. Never a control of the judge's.
+inline constexpr int self_arm = 1;
+
 struct Measured {
   std::vector<measure::Measurement> target, control;
-  std::vector<Failure> failures;  // one per cell at most
+  std::vector<measure::Measurement> self;  // A/A: two starts of the control, before anything else
+  std::vector<Failure> failures;           // one per cell at most
 };
 // Measures what is not in `outcome.night`'s run yet. `deadline` is monotonic: cells beyond it fail with "out of time".
 // Errors: the store can't take a measurement, or the user stopped.
 [[nodiscard]] Result<Measured> measure_all(const Parts& parts, const Outcome& outcome, const std::vector<Cell>& cells,
                                            std::chrono::nanoseconds deadline);
+
+// "A/A of the control: d.s.rate 1.2 % apart, ..."; empty where it was not measured.
+[[nodiscard]] std::string self_note(const std::vector<measure::Measurement>& self);
 
 // What the judge gets: per gated metric the median over the starts, the control's beside it; cells that failed and
 // metrics that the last judged night had (under the same definition) and tonight has not are `missing` by name.

@@ -222,6 +222,7 @@ void tell(const Parts& parts, const Outcome& outcome) {
 // From readings to the end, once everything measurable is measured.
 Status finish_night(const Parts& parts, const std::vector<Cell>& cells, Measured measured, Outcome& outcome) {
   outcome.failures = measured.failures;
+  if (auto note = self_note(measured.self); !note.empty()) outcome.notes.push_back(std::move(note));
   const auto last = last_input(parts, outcome);
   // Without it, a metric that is gone tonight would go unnamed: the night then has no full verdict.
   if (!last)

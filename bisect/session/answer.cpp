@@ -113,6 +113,12 @@ json commits(const Outcome& outcome, const std::vector<int>& points) {
 // Never "100 %" for less than certainty.
 std::string sure(double p) { return p >= 0.9995 ? "> 99.9 %" : fmt::format("{:.1f} %", 100 * p); }
 
+// As everywhere: from 100 % on, a factor.
+std::string moved(double change) {
+  if (std::abs(change) < 1) return fmt::format("{:+.1f} %", 100 * change);
+  return fmt::format("{:.3g} times as {}", 1 + std::abs(change), change < 0 ? "bad" : "good");
+}
+
 std::string person(const Point& point) {
   return fmt::format("{}'{}' by {} ({})", point.merge.pr ? fmt::format("#{} ", *point.merge.pr) : "", point.merge.title,
                      point.merge.author, point.merge.commit.substr(0, 10));
@@ -183,7 +189,7 @@ std::string answer_json(const Outcome& outcome) {
 
 std::string one_sentence(const Outcome& outcome) {
   const auto& answer = outcome.answer;
-  const auto change = 100 * change_of(answer.change, outcome.plan.better);
+  const auto change = change_of(answer.change, outcome.plan.better);
   if (!outcome.finished) {
     return fmt::format(
         "bisect {} of {} is not finished ({}); {} suspects are left; it goes on with `nightgate bisect "
@@ -193,8 +199,8 @@ std::string one_sentence(const Outcome& outcome) {
   }
   switch (answer.outcome) {
     case search::Outcome::culprit:
-      return fmt::format("{}: culprit {}, {} sure, {:+.1f} %{}{}", outcome.plan.full_metric,
-                         person(at(outcome, answer.culprit)), sure(answer.probability), change,
+      return fmt::format("{}: culprit {}, {} sure, {}{}{}", outcome.plan.full_metric,
+                         person(at(outcome, answer.culprit)), sure(answer.probability), moved(change),
                          answer.residual ? ", and more remains in the range" : "",
                          answer.verified ? "" : ", unverified");
     case search::Outcome::range:

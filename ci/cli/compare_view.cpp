@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/output.hpp"
+#include "ci/report/text.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -48,7 +49,7 @@ std::string metric_lines(const compare::MetricOutcome& m) {
   const auto& r = m.result;
   auto out = fmt::format("  {:<10} {:<36} {:>8}", word(r.verdict), m.metric, percent(r.change));
   if (!std::isfinite(r.index)) return out + fmt::format("  {}\n", r.reason);
-  if (std::isfinite(r.low)) out += fmt::format(" ({} to {})", percent(r.low), percent(r.high));
+  if (std::isfinite(r.low)) out += " (" + report::percent_range(r.low, r.high) + ")";
   out += fmt::format("  index {:.0f}  {} -> {} {}  {} pairs\n", r.index, figure(r.base), figure(r.head), m.info.unit,
                      r.pairs);
   out += fmt::format("             {}\n             {}\n", bar(r.index), r.reason);

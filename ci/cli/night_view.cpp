@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/output.hpp"
+#include "ci/report/side_by_side.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 
@@ -41,12 +43,50 @@ json metric_json(const judge::MetricVerdict& m) {
   return out;
 }
 
-std::string metric_line(const judge::MetricVerdict& m) {
-  auto line = fmt::format("  {:<18} {:<36} {:>10}", judge::name(m.verdict), m.metric, figure(m.value));
-  if (std::isfinite(m.baseline)) line += fmt::format("  baseline {:>10}  {:>8}", figure(m.baseline), percent(m.change));
+// Of everything that was measured tonight, by its full name.
+std::map<std::string, std::string> units_of(const nightly::Outcome& o) {
+  std::map<std::string, std::string> out;
+  for (const auto& m : o.measurements) {
+    for (const auto& [name, info] : m.metrics) out[m.deployment + "." + m.scenario + "." + name] = info.unit;
+  }
+  return out;
+}
+
+std::string metric_line(const judge::MetricVerdict& m, const std::string& unit) {
+  const auto scaled = report::scale_for(std::isfinite(m.value) ? m.value : m.baseline, unit);
+  const auto value = figure(m.value * scaled.factor) + (scaled.unit.empty() ? "" : " " + scaled.unit);
+  auto line = fmt::format("  {:<18} {:<36} {:>14}", judge::name(m.verdict), m.metric, value);
+  if (std::isfinite(m.baseline))
+    line += fmt::format("  baseline {:>10}  {:>8}", figure(m.baseline * scaled.factor), percent(m.change));
   if (m.nights_left > 0) line += fmt::format("  {} nights left", m.nights_left);
   if (!m.reason.empty()) line += "  " + m.reason;
   return clean(line) + "\n";
+}
+
+// Scenarios as rows, deployments as columns, where several deployments have the same scenarios.
+std::string beside_text(const nightly::Outcome& o, const std::map<std::string, std::string>& units) {
+  std::vector<report::Figure> figures;
+  for (const auto& m : o.verdict.metrics) {
+    const auto unit = units.find(m.metric);
+    figures.push_back({m.metric, unit == units.end() ? "" : unit->second, std::string(judge::name(m.verdict)), m.value,
+                       m.change, m.red});
+  }
+  const auto all = report::side_by_side(figures);
+  if (all.empty()) return {};
+  auto out = fmt::format("  {:<36}", "side by side");
+  for (const auto& deployment : all.deployments) out += fmt::format("  {:>24}", deployment);
+  out += "\n";
+  for (const auto& row : all.rows) {
+    auto line = fmt::format("  {:<36}", row.unit.empty() ? row.name : row.name + ", " + row.unit);
+    for (const auto& cell : row.cells) {
+      auto text = cell ? figure(cell->value * row.factor) : std::string("-");
+      if (cell && std::isfinite(cell->change)) text += " " + percent(cell->change);
+      if (const auto word = cell ? report::verdict_word(*cell) : ""; !word.empty()) text += " " + word;
+      line += fmt::format("  {:>24}", text);
+    }
+    out += line + "\n";
+  }
+  return out;
 }
 
 std::string headline(const nightly::Outcome& o) {
@@ -151,7 +191,12 @@ json night_json(const nightly::Outcome& o) {
 
 std::string night_text(const nightly::Outcome& o) {
   auto out = headline(o) + "\n";
-  for (const auto& m : o.verdict.metrics) out += metric_line(m);
+  const auto units = units_of(o);
+  for (const auto& m : o.verdict.metrics) {
+    const auto unit = units.find(m.metric);
+    out += metric_line(m, unit == units.end() ? "" : unit->second);
+  }
+  out += beside_text(o, units);
   for (const auto& f : o.failures)
     out += clean(fmt::format("  {} {}: {}", f.broken ? "broken" : "no verdict", f.what, f.why)) + "\n";
   for (const auto& c : o.closed) out += "  recovered: " + c.metric + "\n";

@@ -90,8 +90,11 @@ std::string closing_markdown(const report::TripModel& model, TripNewsState state
         if (point.sequence <= trip.closed.value_or(0) && point.value == point.value) now = point.value;
       }
     }
-    const auto row = fmt::format("| {} | {} | {} | {} |\n", outside(trip.metric), report::number(trip.baseline),
-                                 report::number(trip.level), report::number(now));
+    const auto unit = model.units.find(trip.metric);
+    const auto scaled = report::scale_for(trip.baseline, unit == model.units.end() ? "" : unit->second);
+    const auto row = fmt::format(
+        "| {} | {} | {} | {} {} |\n", outside(trip.metric), report::number(trip.baseline * scaled.factor),
+        report::number(trip.level * scaled.factor), report::number(now * scaled.factor), outside(scaled.unit));
     if (out.size() + row.size() < issue_bytes) out += row;
   }
   const auto last = std::max_element(g.trips.begin(), g.trips.end(), [](const auto& a, const auto& b) {

@@ -94,7 +94,11 @@ void LiveProgress::done(const measure::Measurement& m) {
     for (const auto& [name, info] : m.metrics) {
       const auto value = m.value(name);
       if (!info.gated || !value) continue;
-      line += fmt::format("{}{} {} {}", first ? "" : ", ", name, figure(*value), info.unit);
+      const auto scaled = report::scale_for(*value, info.unit);
+      line += fmt::format("{}{} {} {}", first ? "" : "; ", name, figure(*value * scaled.factor), scaled.unit);
+      if (const double spread = m.spread(name); spread > 0) line += fmt::format(" (spread {:.1f} %)", 100 * spread);
+      const auto baseline = baselines_.find(fmt::format("{}.{}.{}", m.deployment, m.scenario, name));
+      if (baseline != baselines_.end()) line += fmt::format(", baseline {}", figure(baseline->second * scaled.factor));
       first = false;
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -39,10 +40,13 @@ class LiveProgress final : public measure::Progress {
   void rate(double value, std::chrono::seconds left) override;
   void done(const measure::Measurement& measurement) override;
   void clear();
+  // What is expected, by full metric name: a finished start is shown beside it.
+  void expect(std::map<std::string, double> baselines) { baselines_ = std::move(baselines); }
 
  private:
   bool terminal_, quiet_, shown_ = false;
   std::string what_;
+  std::map<std::string, double> baselines_;
   std::chrono::steady_clock::time_point told_;  // when systemd was last told a rate
 };
 

@@ -19,6 +19,17 @@ std::vector<std::string> page_remarks(const config::Config& config) {
       "separate nights here, as real ones, hours apart, would."};
 }
 
+Result<report::SiteWritten> write_site(store::Store& store, const config::Config& config, const fs::path& directory,
+                                       bool all) {
+  report::SiteOptions how;
+  how.project = config.project;
+  how.min_change = config.gate.min_change;
+  how.aliases = config.aliases;
+  how.all = all;
+  how.remarks = page_remarks(config);
+  return report::write_site(store, directory, how);
+}
+
 Result<std::vector<fs::path>> write_pages(const report::Source& source, const config::Config& config,
                                           store::Sequence night, const std::vector<std::int64_t>& trips) {
   const auto directory = report_directory(config);

@@ -208,14 +208,14 @@ class Builder {
         ->check(CLI::IsMember({"text", "markdown", "html"}));
     auto* report = verb("report", "a page about a night, a trip or a compare, or the whole site: HTML, JSON, Markdown",
                         "nightgate report trip 1 --output trip.html");
-    report->add_option("what", o_.action, "night, trip, compare, release or site")
+    report->add_option("what", o_.action, "night, trip, bisect, compare, release or site")
         ->required()
-        ->check(CLI::IsMember({"night", "trip", "compare", "release", "site"}));
+        ->check(CLI::IsMember({"night", "trip", "bisect", "compare", "release", "site"}));
     report
-        ->add_option(
-            "which", o_.positional,
-            "number of the night or trip; file of `compare --json`; a release as it was typed, or a file; directory "
-            "of the site")
+        ->add_option("which", o_.positional,
+                     "number of the night, trip or bisect; file of `compare --json`; a release as it was typed, or a "
+                     "file; directory "
+                     "of the site (none: report.site of the config)")
         ->expected(0, 1);
     report->add_option("--format", o_.format, "html (default), json or markdown; a release also yuneta")
         ->check(CLI::IsMember({"html", "json", "markdown", "md", "yuneta"}));

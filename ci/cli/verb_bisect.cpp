@@ -5,6 +5,7 @@
 
 #include "ci/cli/bisect_watch.hpp"
 #include "ci/cli/context.hpp"
+#include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 
@@ -106,8 +107,8 @@ std::string bisect_text(const session::Outcome& outcome) {
   const auto change = [&](double shift) { return higher ? std::expm1(-shift) : -std::expm1(shift); };
   for (const auto& rung : outcome.answer.ladder) {
     const auto& point = outcome.plan.points[static_cast<std::size_t>(rung.point)];
-    out += clean(fmt::format("    {:<22} {:>9}  ({} to {}), {} starts{}", who(point), percent(change(rung.level)),
-                             percent(change(rung.high)), percent(change(rung.low)), rung.runs,
+    out += clean(fmt::format("    {:<22} {:>9}  ({}), {} starts{}", who(point), percent(change(rung.level)),
+                             report::percent_range(change(rung.high), change(rung.low)), rung.runs,
                              outcome.answer.outcome == search::Outcome::culprit && rung.point == outcome.answer.culprit
                                  ? "  <- culprit: " + point.merge.title
                                  : "")) +

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bisect/session/session.hpp"
@@ -52,8 +53,20 @@ class NightTelling final : public nightly::Telling {
   Status tell(const nightly::Outcome& outcome) override {
     progress_.clear();
     if (store_ == nullptr || outcome.night.sequence == 0) return {};  // in the spool: told when it is judged
+    // Each of them also when another could not be done.
     auto pages = write(outcome);
-    auto told = tell_outside(*store_, config_, outcome);  // also when a page could not be written
+    if (!config_.report.site.empty()) {
+      progress_.step("writing the site");
+      const auto site = write_site(*store_, config_, config_.report.site);
+      progress_.clear();
+      if (site) {
+        log::info(
+            fmt::format("site: {} ({} pages written)", (config_.report.site / "index.html").string(), site->pages));
+      } else {
+        log::warning("the site could not be written: " + site.error().text());
+      }
+    }
+    auto told = tell_outside(*store_, config_, outcome);
     return pages ? told : pages;
   }
 
@@ -73,6 +86,20 @@ class NightTelling final : public nightly::Telling {
   const config::Config& config_;
   store::Store* store_;  // null while the database is away
 };
+
+// Of the last judged night, for the lines of progress; none where they can't be read.
+std::map<std::string, double> baselines_of(store::Store& store, const std::string& project,
+                                           const std::string& machine) {
+  std::map<std::string, double> out;
+  const auto last = store.last_judged(project, machine);
+  if (!last || !*last) return out;
+  if (const auto verdicts = store.verdicts(project, machine, (*last)->sequence)) {
+    for (const auto& v : *verdicts) {
+      if (std::isfinite(v.baseline)) out[v.metric] = v.baseline;
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -95,6 +122,7 @@ Result<int> verb_nightly(const Options& options) {
   NG_TRY(const auto config, load_config(options));
   NG_TRY(const auto bench, open_bench(options, config, std::chrono::minutes(config.machine.wait_minutes)));
   NG_TRY(const auto store, store_or_spool(config));
+  if (store) bench.progress->expect(baselines_of(*store, config.project, machine_name(options, config)));
   store::SpoolingRecorder recorder(store.get(), config.state);
   NightBisect bisecting(config, bench, store.get(), options.quiet);
   NightTelling telling(*bench.progress, config, store.get());

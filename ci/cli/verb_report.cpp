@@ -120,18 +120,15 @@ Result<int> report_release(const Options& options) {
 }
 
 Result<int> report_site(const Options& options, const config::Config& config, store::Store& store) {
-  report::SiteOptions how;
-  how.project = config.project;
-  how.min_change = config.gate.min_change;
-  how.aliases = config.aliases;
-  how.all = options.all;
-  how.remarks = page_remarks(config);
-  NG_TRY(const auto written, report::write_site(store, options.positional[0], how));
+  const auto directory = options.positional.empty() ? config.report.site : fs::path(options.positional[0]);
+  if (directory.empty())
+    return fail(Code::usage, "report site needs a directory, here or as \"site\" under \"report\" in the config");
+  NG_TRY(const auto written, write_site(store, config, directory, options.all));
   if (options.json) {
     print_json(options,
-               {{"directory", options.positional[0]}, {"written", written.pages}, {"unchanged", written.unchanged}});
+               {{"directory", directory.string()}, {"written", written.pages}, {"unchanged", written.unchanged}});
   } else {
-    print(fmt::format("{}/index.html: {} pages written\n", options.positional[0], written.pages));
+    print(fmt::format("{}/index.html: {} pages written\n", directory.string(), written.pages));
   }
   return 0;
 }
@@ -140,7 +137,7 @@ Result<int> report_site(const Options& options, const config::Config& config, st
 
 Result<int> verb_report(const Options& options) {
   if (options.action == "release") return report_release(options);
-  if (options.positional.empty())
+  if (options.positional.empty() && options.action != "site")
     return fail(Code::usage,
                 fmt::format("report {} needs to know which; see `nightgate report --help`", options.action));
   if (options.format == "yuneta") return fail(Code::usage, "--format yuneta is for releases");
@@ -155,7 +152,8 @@ Result<int> verb_report(const Options& options) {
     NG_TRY(const auto model, report::load_night(source, id));
     NG_CHECK(render(options, model, report::night_page, report::night_markdown, report::night_json));
   } else {
-    NG_TRY(auto model, report::load_trip(source, id));
+    const bool by_bisect = options.action == "bisect";
+    NG_TRY(auto model, by_bisect ? report::load_bisect(source, id) : report::load_trip(source, id));
     model.remarks = page_remarks(config);
     NG_CHECK(render(options, model, report::trip_page, report::trip_markdown, report::trip_json));
   }

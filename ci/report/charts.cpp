@@ -64,6 +64,8 @@ std::string tip_of(const store::SeriesPoint& p, const Scaled& scaled) {
 
 bool is_bad(const store::SeriesPoint& p) { return p.verdict == "suspect" || p.verdict == "trip" || p.verdict == "red"; }
 
+std::string round_of(int block) { return block < 0 ? "before the first round" : fmt::format("round {}", block + 1); }
+
 void baseline_band(Svg& svg, const SeriesChart& chart, const Scale& x, const Scale& y) {
   std::vector<std::pair<double, double>> upper, lower, middle;
   const auto flush = [&] {
@@ -139,13 +141,16 @@ std::string series_chart(const SeriesChart& chart) {
       chart.title, svg.str(),
       fmt::format("Full dot: good night. Open dot: warming up or without verdict. Cross: bad night. Band: the baseline "
                   "± {:.0f} %.",
-                  100 * chart.band));
+                  100 * chart.band),
+      true);
 }
 
 std::string bisect_chart(const BisectChart& chart) {
   constexpr double height = 420, bottom = 280, bars_top = 318, bars_bottom = 388;
   Range range;
-  for (const auto& d : chart.dots) range.add(d.value);
+  for (const auto& d : chart.dots) {
+    for (const double v : {d.value, d.low, d.high}) range.add(v);
+  }
   if (range.empty() || chart.merges < 1) return {};
   range.round_up();
   const auto scaled = scale_for(range.high, chart.unit);
@@ -168,10 +173,13 @@ std::string bisect_chart(const BisectChart& chart) {
     const double step = std::min(7.0, slot / 4);
     const double at = x(d.point) + step * ((n % 2 == 0 ? 1 : -1) * static_cast<double>((n + 1) / 2));
     const auto& name = chart.names[static_cast<std::size_t>(d.point)];
-    const auto tip =
-        fmt::format("round {}: {}, {} {}", d.block + 1, name, number(d.value * scaled.factor), scaled.unit);
+    auto tip = fmt::format("{}: {}, {} {}", round_of(d.block), name, number(d.value * scaled.factor), scaled.unit);
+    if (d.low < d.high) {
+      svg.line(at, y(d.low), at, y(d.high), "whisker");
+      tip += fmt::format(" ({} to {})", number(d.low * scaled.factor), number(d.high * scaled.factor));
+    }
     svg.circle(at, y(d.value), 4, d.confirm ? "hollow" : "dot", tip);
-    if (chart.dots.size() <= 80)
+    if (chart.dots.size() <= 80 && d.block >= 0)
       svg.text(at + 5, y(d.value) - 5, fmt::format("{}", d.block + 1), Anchor::start, "soft");
   }
   const double largest =
@@ -189,10 +197,10 @@ std::string bisect_chart(const BisectChart& chart) {
   for (int i = 0; i <= chart.merges; i += label_each)
     svg.text(x(i), bottom + 18, i == 0 ? "good" : fmt::format("{}", i), Anchor::middle, "soft");
   svg.text((left + width) / 2, height - 6, "merge, counted from the good end", Anchor::middle, "soft");
-  return figure(
-      chart.title, svg.str(),
-      "Each dot is one fresh start, numbered by round; open dots confirm. Bars: how probable each merge is at "
-      "the end. Grey: no target.");
+  return figure(chart.title, svg.str(),
+                "Each dot is one fresh start, numbered by round, its line the spread of its repeats; open dots "
+                "confirm. Bars: how probable each merge is at "
+                "the end. Grey: no target.");
 }
 
 std::string interval_chart(const std::vector<Interval>& intervals, double min_change, const std::string& title) {
@@ -226,8 +234,7 @@ std::string interval_chart(const std::vector<Interval>& intervals, double min_ch
     const double low = x(std::max(i.low, range.low)), high = x(std::min(i.high, range.high));
     if (std::isfinite(i.low) && std::isfinite(i.high))
       svg.line(low, at, high, at, i.verdict == "worse" ? "whiskerbad" : "whisker");
-    const auto tip =
-        fmt::format("{}: {} ({} to {}), {}", i.name, percent(i.middle), percent(i.low), percent(i.high), i.verdict);
+    const auto tip = fmt::format("{}: {} ({}), {}", i.name, percent(i.middle), percent_range(i.low, i.high), i.verdict);
     if (i.verdict == "worse") {
       svg.cross(x(i.middle), at, 5, "cross", tip);
     } else {

@@ -21,6 +21,7 @@ struct BisectDot {
   int point = 0, block = 0;
   double value = 0;
   bool confirm = false;
+  double low = store::unknown, high = store::unknown;  // of its repeats; not known: no line is drawn
 };
 struct BisectChart {
   std::string title, unit;

@@ -40,10 +40,6 @@ std::string tone_of(const CompareModel& model) {
   return model.verdict == "worse" ? "bad" : "good";
 }
 
-std::string interval_text(double low, double high) {
-  return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:+.1f} to {:+.1f} %", 100 * low, 100 * high) : "–";
-}
-
 std::string pairs_said(const ComparedMetric& m) {
   if (!m.every_better && !m.every_worse) return m.reason;
   return fmt::format("{}{}every head {} every base (by chance {} of the time with {} pairs)", m.reason,
@@ -61,7 +57,7 @@ std::string decision_table(const std::string& title, const std::string& below, c
     table.row({{escape_html(m.metric) + "<small class=\"soft\">" + escape_html(pairs_said(m)) + "</small>"},
                badge(word(m.verdict)),
                {"<strong>" + escape_html(percent(m.change)) + "</strong>"},
-               html(interval_text(m.low, m.high)),
+               html(percent_range(m.low, m.high)),
                html(number(m.base * scaled.factor)),
                html(number(m.head * scaled.factor) + " " + scaled.unit),
                html(number(m.index)),

@@ -25,11 +25,48 @@ Result<std::vector<SeriesModel>> series_of(const Source& source, const std::vect
   return out;
 }
 
+// The n-th step of a point is its n-th start.
+void add_spreads(const std::vector<store::Measurement>& measurements, const std::string& metric, TripModel& model) {
+  std::map<int, int> starts;
+  for (const auto& step : model.steps) {
+    const int start = starts[step.seen.point]++;
+    auto& spread = model.spreads.emplace_back(store::unknown, store::unknown);
+    for (const auto& m : measurements) {
+      const auto prefix = m.deployment + "." + m.scenario + ".";
+      if (m.arm != step.seen.point || m.start != start || metric.rfind(prefix, 0) != 0) continue;
+      const auto value = m.values.find(metric.substr(prefix.size()));
+      if (value != m.values.end()) spread = {value->second.low, value->second.high};
+    }
+  }
+}
+
+Status add_bisect(store::Store& store, const store::Bisect& bisect, TripModel& model) {
+  model.bisect = bisect.id;
+  if (model.answer.empty()) model.answer = bisect.answer;
+  NG_TRY(model.steps, store.bisect_steps(bisect.id));
+  NG_TRY(const auto measurements, store.measurements(bisect.run));
+  add_spreads(measurements, bisect.metric, model);
+  return {};
+}
+
 bool needs_chart(const store::Verdict& v) {
   return v.red || v.verdict == "suspect" || v.verdict == "trip" || v.verdict == "recovered" || v.verdict == "gain";
 }
 
 }  // namespace
+
+Status load_details(store::Store& store, NightModel& model) {
+  NG_TRY(auto run, store.run(model.night.run));
+  if (run) model.run = std::move(*run);
+  NG_TRY(model.measurements, store.measurements(model.night.run));
+  for (const auto& m : model.measurements) {
+    if (m.role != store::Role::target || m.definition.empty() || model.definitions.count(m.definition) > 0) continue;
+    const auto text = store.definition(m.definition);
+    if (!text && text.error().code != Code::not_found) return tl::unexpected<Error>(text.error());
+    model.definitions[m.definition] = text ? *text : "";
+  }
+  return {};
+}
 
 Result<NightModel> load_night(const Source& source, store::Sequence sequence) {
   NightModel model;
@@ -38,11 +75,9 @@ Result<NightModel> load_night(const Source& source, store::Sequence sequence) {
   NG_TRY(auto night, source.store.night(source.project, source.machine, sequence));
   if (!night) return fail(Code::not_found, fmt::format("machine {} has no night {}", source.machine, sequence));
   model.night = std::move(*night);
-  NG_TRY(auto run, source.store.run(model.night.run));
-  if (run) model.run = std::move(*run);
+  NG_CHECK(load_details(source.store, model));
   NG_TRY(model.verdicts, source.store.verdicts(source.project, source.machine, sequence));
   NG_TRY(model.metrics, source.store.metrics(source.project));
-  NG_TRY(model.measurements, source.store.measurements(model.night.run));
   NG_TRY(model.open_trips, source.store.open_trips(source.project));
   std::vector<std::string> wanted;
   for (const auto& v : model.verdicts) {
@@ -72,10 +107,26 @@ Result<TripModel> load_trip(const Source& source, std::int64_t id) {
   NG_TRY(model.series, series_of(source, metrics, wanted, g.machine, g.tripped + source.series_nights / 2));
   model.answer = g.answer;
   if (g.bisect != 0) {
-    NG_TRY(model.steps, source.store.bisect_steps(g.bisect));
     NG_TRY(const auto bisect, source.store.bisect(g.bisect));
-    if (bisect && model.answer.empty()) model.answer = bisect->answer;
+    if (bisect) NG_CHECK(add_bisect(source.store, *bisect, model));
   }
+  return model;
+}
+
+Result<TripModel> load_bisect(const Source& source, std::int64_t id) {
+  NG_TRY(const auto bisect, source.store.bisect(id));
+  if (!bisect || bisect->project != source.project)
+    return fail(Code::not_found, fmt::format("project {} has no bisect {}", source.project, id));
+  TripModel model;
+  if (bisect->trip != 0) {
+    NG_TRY(model, load_trip(source, bisect->trip));
+    if (model.bisect == id) return model;  // else the trip was bisected again later: this one by itself
+    model = {};
+  }
+  model.project = source.project;
+  model.min_change = source.min_change;
+  model.group.machine = bisect->machine;
+  NG_CHECK(add_bisect(source.store, *bisect, model));
   return model;
 }
 

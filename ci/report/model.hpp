@@ -33,20 +33,25 @@ struct NightModel {
   std::vector<store::Verdict> verdicts;
   std::vector<store::MetricInfo> metrics;
   std::vector<store::Measurement> measurements;
-  std::vector<store::TripGroup> open_trips;  // of the project, as of now
-  std::vector<SeriesModel> series;           // of the metrics that are red or suspect
+  std::map<std::string, std::string> definitions;  // hash -> JSON: what was started and how, of the target's
+  std::vector<store::TripGroup> open_trips;        // of the project, as of now
+  std::vector<SeriesModel> series;                 // of the metrics that are red or suspect
   double min_change = 0.05;
 };
 
+// A regression and its bisect; or a bisect that somebody asked for, which belongs to no trip: its group has the id 0,
+// and of it only the machine is known.
 struct TripModel {
   std::string project;
   store::TripGroup group;
+  std::int64_t bisect = 0;  // 0: none was begun
   std::optional<store::Night> first_night, good_night, trip_night;
   std::vector<SeriesModel> series;           // of the group's strongest metrics, at most 12
   std::map<std::string, std::string> units;  // of all of them
   std::vector<store::BisectStep> steps;
-  std::string answer;                // JSON of the bisect, also of an unfinished one; empty: none
-  std::vector<std::string> remarks;  // shown at the end: how the nights were made and the like
+  std::vector<std::pair<double, double>> spreads;  // of each step: its lowest and highest repeat, where known
+  std::string answer;                              // JSON of the bisect, also of an unfinished one; empty: none
+  std::vector<std::string> remarks;                // shown at the end: how the nights were made and the like
   double min_change = 0.05;
 };
 
@@ -58,7 +63,10 @@ struct Source {
 };
 // Code::not_found where there is no such night or trip.
 [[nodiscard]] Result<NightModel> load_night(const Source& source, store::Sequence night);
+// Run, measurements and definitions of model.night.
+[[nodiscard]] Status load_details(store::Store& store, NightModel& model);
 [[nodiscard]] Result<TripModel> load_trip(const Source& source, std::int64_t trip);
+[[nodiscard]] Result<TripModel> load_bisect(const Source& source, std::int64_t bisect);  // with its trip, if it has one
 
 // Verdict first, in one sentence.
 [[nodiscard]] std::string lead_of(const NightModel& model);

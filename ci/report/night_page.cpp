@@ -10,6 +10,7 @@
 
 #include "ci/report/charts.hpp"
 #include "ci/report/model.hpp"
+#include "ci/report/night_tables.hpp"
 #include "ci/report/page.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
@@ -34,18 +35,6 @@ std::vector<store::Verdict> sorted(const NightModel& model) {
   return out;
 }
 
-// Of many metrics, looked up once each.
-using Units = std::unordered_map<std::string_view, std::string_view>;
-Units units_of(const NightModel& model) {
-  Units out;
-  for (const auto& m : model.metrics) out.emplace(m.name, m.unit);
-  return out;
-}
-std::string_view unit_of(const Units& units, const std::string& metric) {
-  const auto at = units.find(metric);
-  return at != units.end() ? at->second : "";
-}
-
 Html metric_name(const std::string& metric, const SiteLinks* links) {
   return links == nullptr ? html(metric) : link(links->metric + slug(metric) + ".html", metric);
 }
@@ -64,6 +53,11 @@ double spread_of(const NightModel& model, const std::string& metric) {
   return high > 0 && low <= high ? (high - low) / ((high + low) / 2) : store::unknown;
 }
 
+std::string with_unit(double value, const Scaled& scaled) {
+  const auto text = number(value * scaled.factor);
+  return std::isfinite(value) && !scaled.unit.empty() ? text + " " + scaled.unit : text;
+}
+
 std::string verdict_table(const NightModel& model, const SiteLinks* links) {
   Table table("Every gated metric of the night",
               {"metric", "verdict", "median", "baseline", "change", "spread", "reason"},
@@ -75,114 +69,12 @@ std::string verdict_table(const NightModel& model, const SiteLinks* links) {
     const auto reason = v.nights_left > 0
                             ? fmt::format("{} nights left{}{}", v.nights_left, v.reason.empty() ? "" : "; ", v.reason)
                             : v.reason;
-    table.row(
-        {metric_name(v.metric, links), badge(v.verdict), html(number(v.value * scaled.factor) + " " + scaled.unit),
-         html(number(v.baseline * scaled.factor)), html(percent(v.change)),
-         html(std::isfinite(spread) ? fmt::format("{:.1f} %", 100 * spread) : "–"), html(shorten(reason, 300))},
-        rank(v) <= 1 ? "bad" : "");
+    table.row({metric_name(v.metric, links), badge(v.verdict), html(with_unit(v.value, scaled)),
+               html(with_unit(v.baseline, scaled)), html(percent(v.change)),
+               html(std::isfinite(spread) ? fmt::format("{:.1f} %", 100 * spread) : "–"), html(shorten(reason, 300))},
+              rank(v) <= 1 ? "bad" : "");
   }
   return table.str();
-}
-
-// The valid repeat whose rate is the lower median: the figures of a row come from one repeat.
-const store::Repeat* shown_repeat(const store::Measurement& m) {
-  std::vector<const store::Repeat*> valid;
-  for (const auto& r : m.repeats) {
-    if (!r.voided && !r.samples.empty()) valid.push_back(&r);
-  }
-  if (valid.empty()) return nullptr;
-  const auto main = [](const store::Repeat* r) {
-    const auto rate = r->samples.find("rate");
-    return rate != r->samples.end() ? rate->second : r->samples.begin()->second;
-  };
-  std::stable_sort(valid.begin(), valid.end(), [&](const auto* a, const auto* b) { return main(a) < main(b); });
-  return valid[(valid.size() - 1) / 2];
-}
-
-std::string figures_table(const NightModel& model) {
-  std::vector<std::string> names;
-  for (const auto& m : model.measurements) {
-    if (m.role != store::Role::target) continue;
-    for (const auto& info : m.metrics) {
-      const auto prefix = m.deployment + "." + m.scenario + ".";
-      const auto name = info.name.rfind(prefix, 0) == 0 ? info.name.substr(prefix.size()) : info.name;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  const auto order = [](const std::string& n) {
-    constexpr std::string_view first[] = {"rate", "p50", "p95", "p99", "max"};
-    const auto at = std::find(std::begin(first), std::end(first), n);
-    return at - std::begin(first);
-  };
-  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
-  std::vector<std::string> head{"deployment.scenario", "start"};
-  std::vector<bool> numeric{false, true};
-  for (const auto& name : names) {
-    head.push_back(name);
-    numeric.push_back(true);
-  }
-  Table table("Figures of one repeat each (the lower median by rate), target and control", head, numeric);
-  for (const auto& m : model.measurements) {
-    const auto* repeat = shown_repeat(m);
-    std::vector<Html> row{
-        html(fmt::format("{}.{}{}", m.deployment, m.scenario, m.role == store::Role::control ? " (control)" : "")),
-        html(fmt::format("{}", m.start + 1))};
-    for (const auto& name : names) {
-      std::string cell = "–";
-      if (repeat != nullptr) {
-        if (const auto value = repeat->samples.find(name); value != repeat->samples.end()) {
-          const auto info = std::find_if(m.metrics.begin(), m.metrics.end(), [&](const auto& i) {
-            return i.name == m.deployment + "." + m.scenario + "." + name;
-          });
-          const auto scaled = scale_for(value->second, info != m.metrics.end() ? info->unit : "");
-          cell = number(value->second * scaled.factor) + " " + scaled.unit;
-        }
-      }
-      row.push_back(html(cell));
-    }
-    table.row(row);
-  }
-  return table.str();
-}
-
-std::string conditions_table(const NightModel& model) {
-  std::map<std::string, std::pair<double, double>> seen;  // lowest and highest
-  int repeats = 0, voided = 0;
-  for (const auto& m : model.measurements) {
-    for (const auto& r : m.repeats) {
-      ++repeats;
-      voided += r.voided ? 1 : 0;
-      for (const auto& [name, value] : r.conditions) {
-        const auto [at, is_new] = seen.emplace(name, std::pair(value, value));
-        if (is_new) continue;
-        at->second.first = std::min(at->second.first, value);
-        at->second.second = std::max(at->second.second, value);
-      }
-    }
-  }
-  Table table(fmt::format("Conditions over {} repeats, {} of them done again", repeats, voided),
-              {"condition", "lowest", "highest"}, {false, true, true});
-  for (const auto& [name, range] : seen) table.row({html(name), html(number(range.first)), html(number(range.second))});
-  return table.str();
-}
-
-std::vector<std::pair<std::string, std::string>> facts(const NightModel& model) {
-  std::vector<std::pair<std::string, std::string>> out = {
-      {"target", model.night.target
-                     ? fmt::format("{} {}", model.night.target->label, model.night.target->digest.substr(0, 19))
-                     : "none"},
-      {"began", minute_of(to_rfc3339(model.night.started))},
-      {"attempt", fmt::format("{}", model.night.attempt)},
-      {"machine", model.night.machine + (model.night.machine_class.empty() ? "" : ", " + model.night.machine_class)},
-      {"nightgate", model.run.version}};
-  for (const auto* text : {&model.run.conditions, &model.run.settings}) {
-    const auto parsed = parse_json(text->empty() ? "{}" : *text);
-    if (!parsed || !parsed->is_object()) continue;
-    for (const auto& [name, value] : parsed->items())
-      out.emplace_back(name, value.is_string() ? value.get<std::string>() : dump_json(value));
-  }
-  out.erase(std::remove_if(out.begin(), out.end(), [](const auto& row) { return row.second.empty(); }), out.end());
-  return out;
 }
 
 // " (#123 5d2f01c)": what was measured, as it is called; else its commit.
@@ -210,12 +102,12 @@ std::string tone_of(const NightModel& model) {
 }
 
 std::string row_markdown(const Units& units, const store::Verdict& v) {
-  const auto scaled = scale_for(v.value, unit_of(units, v.metric));
+  const auto scaled = scale_for(std::isfinite(v.value) ? v.value : v.baseline, unit_of(units, v.metric));
   std::string verdict = v.verdict;
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
-  return fmt::format("| {} | {} | {} {} | {} | {} |\n", escape_markdown(v.metric), verdict,
-                     number(v.value * scaled.factor), escape_markdown(scaled.unit), percent(v.change),
-                     escape_markdown(shorten(v.reason, 200)));
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", escape_markdown(v.metric), verdict,
+                     escape_markdown(with_unit(v.value, scaled)), escape_markdown(with_unit(v.baseline, scaled)),
+                     percent(v.change), escape_markdown(shorten(v.reason, 200)));
 }
 
 }  // namespace
@@ -250,14 +142,20 @@ std::string night_page(const NightModel& model, const SiteLinks* links) {
     page.site(links->root).links(nav);
   }
   if (!model.verdicts.empty()) page.raw(verdict_table(model, links));
+  if (const auto beside = deployments_table(model, links); !beside.empty()) {
+    page.heading("Deployments side by side");
+    page.raw(beside);
+  }
   for (const auto& s : model.series)
     page.raw(series_chart({s.info.name, s.info.unit, s.info.better, s.points, model.min_change, 0, 0}));
   if (!model.measurements.empty()) {
     page.heading("Figures");
     page.raw(figures_table(model));
+    page.raw(control_table(model));
   }
   page.heading("Conditions");
   page.definitions(facts(model));
+  page.raw(started_table(model));
   if (!model.measurements.empty()) page.raw(conditions_table(model));
   std::string logs;
   for (const auto& m : model.measurements) {
@@ -272,7 +170,7 @@ std::string night_page(const NightModel& model, const SiteLinks* links) {
 
 std::string night_markdown(const NightModel& model, std::size_t most_bytes) {
   std::string out = "**" + escape_markdown(lead_of(model)) +
-                    "**\n\n| metric | verdict | median | change | reason |\n|---|---|---:|---:|---|\n";
+                    "**\n\n| metric | verdict | median | baseline | change | reason |\n|---|---|---:|---:|---:|---|\n";
   const auto units = units_of(model);
   std::size_t left_out = 0;
   for (const auto& v : sorted(model)) {
@@ -284,6 +182,8 @@ std::string night_markdown(const NightModel& model, std::size_t most_bytes) {
     }
   }
   if (left_out > 0) out += fmt::format("\n{} more rows are in the full report.\n", left_out);
+  const auto beside = beside_markdown(model);
+  if (out.size() + beside.size() <= most_bytes) out += beside;
   return out;
 }
 

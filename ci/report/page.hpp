@@ -17,7 +17,8 @@ struct Html {
 [[nodiscard]] Html link(std::string_view address, std::string_view text);
 [[nodiscard]] Html day(std::string_view date);  // "2026-10-02", never broken over two lines
 // A chart under its name, in a box that scrolls by itself on a narrow screen. `name` must be the page's only one of
-// that name. read_aloud: the site's script says what is under the cursor.
+// that name. read_aloud: of nights: a narrow box begins with the newest, and the site's script says what is
+// under the cursor.
 [[nodiscard]] std::string figure(std::string_view name, std::string_view trusted_svg, std::string_view caption,
                                  bool read_aloud = false);
 

@@ -32,8 +32,7 @@ std::string reason_of(const ReleaseChange& c) {
 
 std::string change_text(const ReleaseChange& c) {
   auto out = percent(c.change);
-  if (std::isfinite(c.low) && std::isfinite(c.high))
-    out += fmt::format(" ({:+.1f} to {:+.1f} %)", 100 * c.low, 100 * c.high);
+  if (std::isfinite(c.low) && std::isfinite(c.high)) out += " (" + percent_range(c.low, c.high) + ")";
   return out;
 }
 

@@ -66,7 +66,7 @@ void take_exit_code(JobResult& result, int command);
 [[nodiscard]] std::string result_markdown(const JobResult& result, std::size_t most_bytes,
                                           std::string_view footer = {});
 
-// Text from outside inside Markdown: escape_markdown, and no automatic www link or GH-1 reference either.
+// Text from outside inside Markdown: shortened and escaped.
 [[nodiscard]] std::string outside(std::string_view text, std::size_t most = 200);
 
 }  // namespace nightgate::report

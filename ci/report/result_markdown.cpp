@@ -55,8 +55,7 @@ std::string verdict_cell(ResultKind kind, const ResultRow& row) {
 
 std::string change_cell(const ResultRow& row) {
   auto out = percent(row.change);
-  if (std::isfinite(row.low) && std::isfinite(row.high))
-    out += fmt::format(" ({} to {})", percent(row.low), percent(row.high));
+  if (std::isfinite(row.low) && std::isfinite(row.high)) out += " (" + percent_range(row.low, row.high) + ")";
   return out;
 }
 
@@ -159,18 +158,7 @@ std::string absolute_values(const JobResult& result, std::size_t most) {
 
 }  // namespace
 
-std::string outside(std::string_view text, std::size_t most) {
-  auto out = escape_markdown(shorten(text, most));
-  for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"www.", "www&#46;"},
-                                 {"WWW.", "WWW&#46;"},
-                                 {"GH-", "GH&#45;"},
-                                 {"gh-", "gh&#45;"}}) {
-    for (auto at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size())) {
-      out.replace(at, from.size(), to);
-    }
-  }
-  return out;
-}
+std::string outside(std::string_view text, std::size_t most) { return escape_markdown(shorten(text, most)); }
 
 std::string result_markdown(const JobResult& result, std::size_t most_bytes, std::string_view footer) {
   const auto end = footer.empty() ? std::string() : "\n" + std::string(footer) + "\n";

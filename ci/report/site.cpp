@@ -155,9 +155,7 @@ class Site {
                                 {}});
     }
     if (left <= static_cast<std::size_t>(std::max(0, options_.detailed_nights))) {
-      NG_TRY(auto run, store_.run(model.night.run));
-      if (run) model.run = std::move(*run);
-      NG_TRY(model.measurements, store_.measurements(model.night.run));
+      NG_CHECK(load_details(store_, model));
     }
     SiteLinks links{"../../../", "../metric/", "", {}, {}};
     if (at > 0) links.before = fmt::format("{}.html", machine.nights[at - 1].sequence);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ci/report/page.hpp"
 #include "ci/report/site_parts.hpp"
@@ -39,8 +41,20 @@ std::string culprit_of(const store::TripGroup& group) {
       sure != answer->end() && sure->is_number() ? ", " + probability(sure->get<double>()) + " sure" : "");
 }
 
+// Nights of the last ones that say nothing about some of their metrics.
+std::set<store::Sequence> partly_silent(const MachineModel& machine) {
+  std::set<store::Sequence> out;
+  for (const auto& m : machine.recent) {
+    for (const auto& p : m.points) {
+      if (p.verdict == "no_verdict" || p.verdict == "environment_suspect") out.insert(p.sequence);
+    }
+  }
+  return out;
+}
+
 struct Counts {
-  int red = 0, suspect = 0, silent = 0;  // metrics; nights without a verdict among the recent ones
+  int red = 0, suspect = 0, silent = 0;  // metrics; recent nights without a verdict, or not about all of their metrics
+  int looked_at = 0;                     // recent nights, but for those taken out
 };
 Counts counts_of(const MachineModel& machine) {
   Counts out;
@@ -50,10 +64,13 @@ Counts counts_of(const MachineModel& machine) {
     out.red += last.red || last.verdict == "trip" ? 1 : 0;
     out.suspect += last.verdict == "suspect" && !last.red ? 1 : 0;
   }
+  const auto partly = partly_silent(machine);
   const auto from = machine.nights.size() > recent_nights ? machine.nights.size() - recent_nights : 0;
   for (std::size_t i = from; i < machine.nights.size(); ++i) {
     const auto& n = machine.nights[i];
-    out.silent += n.state != store::NightState::judged || n.environment || n.voided ? 1 : 0;
+    if (n.voided) continue;
+    ++out.looked_at;
+    out.silent += n.state != store::NightState::judged || n.environment || partly.count(n.sequence) > 0 ? 1 : 0;
   }
   return out;
 }
@@ -165,26 +182,45 @@ void changed_lately(const std::vector<MachineModel>& machines, Page& page) {
 struct Day {
   std::string style, sign, words;
 };
-Day day_of(const store::Night& n, const std::map<store::Sequence, int>& tripped,
-           const std::map<store::Sequence, int>& bad) {
+struct Marks {
+  std::map<store::Sequence, int> tripped, began;                 // how many of what
+  std::vector<std::pair<store::Sequence, store::Sequence>> red;  // from a trip to its end
+  std::set<store::Sequence> partly;                              // some metrics have no verdict
+};
+Marks marks_of(const MachineModel& machine) {
+  Marks out;
+  out.partly = partly_silent(machine);
+  for (const auto& group : machine.trips) {
+    ++out.began[group.first];
+    for (const auto& trip : group.trips) {
+      ++out.tripped[trip.tripped];
+      const bool open = trip.state == store::TripState::open;
+      const auto end = open ? std::numeric_limits<store::Sequence>::max() : trip.closed.value_or(trip.tripped);
+      if (trip.state != store::TripState::withdrawn) out.red.emplace_back(trip.tripped, end);
+    }
+  }
+  return out;
+}
+
+Day day_of(const store::Night& n, const Marks& marks) {
   if (n.voided) return {"plain", "–", "taken out: " + shorten(n.void_reason, 80)};
   if (n.state != store::NightState::judged) return {"unsure", "○", "no verdict"};
   if (n.environment) return {"unsure", "○", "environment suspect"};
-  if (const auto at = tripped.find(n.sequence); at != tripped.end())
-    return {"bad", "▼", fmt::format("{} metrics tripped", at->second)};
-  if (const auto at = bad.find(n.sequence); at != bad.end()) return {"suspect", "?", "a regression began here"};
-  return {"good", "✓", "judged"};
+  if (const auto at = marks.tripped.find(n.sequence); at != marks.tripped.end())
+    return {"bad", "▼", counted(at->second, "metric") + " tripped"};
+  if (marks.began.count(n.sequence) > 0) return {"suspect", "?", "a regression began here"};
+  const bool red = std::any_of(marks.red.begin(), marks.red.end(),
+                               [&](const auto& span) { return span.first < n.sequence && n.sequence < span.second; });
+  if (red) return {"suspect", "▽", "still red"};
+  if (marks.partly.count(n.sequence) > 0) return {"unsure", "○", "some metrics have no verdict"};
+  return {"good", "✓", "judged, nothing red"};
 }
 
 // A column per week, a row per weekday, Monday first; the newest year. Several nights of one day: the last of them.
 std::string calendar(const MachineModel& machine) {
   using namespace std::chrono;
   if (machine.nights.empty()) return {};
-  std::map<store::Sequence, int> tripped, began;
-  for (const auto& group : machine.trips) {
-    ++began[group.first];
-    for (const auto& trip : group.trips) ++tripped[trip.tripped];
-  }
+  const auto marks = marks_of(machine);
   const auto date = [](const store::Night& n) { return floor<days>(n.started); };
   const auto last = date(machine.nights.back());
   const auto first = std::max(date(machine.nights.front()), last - days(53 * 7));
@@ -197,7 +233,7 @@ std::string calendar(const MachineModel& machine) {
       "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"Calendar of {0}\"><ol class=\"calendar\">",
       escape_html(machine.machine.name));
   for (const auto& [at, night] : by_day) {
-    const auto d = day_of(*night, tripped, began);
+    const auto d = day_of(*night, marks);
     const auto words = fmt::format("night {}, {}: {}", night->sequence, date_of(night->started), d.words);
     out += fmt::format(
         "<li class=\"{}\" style=\"grid-column:{};grid-row:{}\"><a href=\"{}\" title=\"{}\" "
@@ -221,22 +257,22 @@ double typical_noise(const MachineModel& machine) {
 void health(const std::vector<MachineModel>& machines, Page& page) {
   page.heading("Machines");
   Table table("Health of the machines",
-              {"machine", "metrics", "last night", "kind", fmt::format("no verdict, last {} nights", recent_nights),
-               "noise between starts"},
+              {"machine", "metrics", "last night", "kind",
+               fmt::format("without a full verdict, last {} nights", recent_nights), "noise between starts"},
               {false, true, true, false, true, true});
   for (const auto& m : machines) {
     const auto noise = typical_noise(m);
+    const auto counts = counts_of(m);
     const auto last = m.nights.empty() ? html("none")
                                        : Html{link(night_address(m.machine.name, m.nights.back().sequence),
                                                    fmt::format("{}", m.nights.back().sequence))
                                                   .text +
                                               " (" + day(date_of(m.nights.back().started)).text + ")"};
-    table.row(
-        {html(m.machine.name),
-         link(machine_address(m.machine.name) + "metrics.html", fmt::format("{} metrics", m.recent.size())), last,
-         html(m.machine.machine_class.empty() ? "not known" : m.machine.machine_class),
-         html(fmt::format("{} of {}", counts_of(m).silent, std::min<std::size_t>(m.nights.size(), recent_nights))),
-         html(std::isfinite(noise) ? fmt::format("{:.1f} %", 100 * noise) : "not measured")});
+    table.row({html(m.machine.name),
+               link(machine_address(m.machine.name) + "metrics.html", fmt::format("{} metrics", m.recent.size())), last,
+               html(m.machine.machine_class.empty() ? "not known" : m.machine.machine_class),
+               html(fmt::format("{} of {}", counts.silent, counted(counts.looked_at, "night"))),
+               html(std::isfinite(noise) ? fmt::format("{:.1f} %", 100 * noise) : "not measured")});
   }
   page.raw(table.str());
 }
@@ -270,15 +306,15 @@ std::string index_page(const SiteOptions& options, const std::vector<MachineMode
   };
   page.raw("<ul class=\"tiles\">" + tile(all.red > 0 ? "bad" : "good", all.red, "metrics red") +
            tile(all.suspect > 0 ? "unsure" : "good", all.suspect, "suspect") +
-           tile(all.silent > 0 ? "unsure" : "good", all.silent, "recent nights without a verdict") +
+           tile(all.silent > 0 ? "unsure" : "good", all.silent, "recent nights without a full verdict") +
            tile("", static_cast<int>(metrics), "metrics") + tile("", static_cast<int>(nights), "nights") + "</ul>");
   red_now(machines, page);
   changed_lately(machines, page);
   page.heading("Nights");
   for (const auto& m : machines) {
     page.paragraph(
-        html(fmt::format("{}: a column is a week. ✓ judged, ? a regression began, ▼ it tripped, ○ no verdict, "
-                         "– taken out.",
+        html(fmt::format("{}: a column is a week. ✓ nothing red, ? a regression began, ▼ it tripped, ▽ still red, "
+                         "○ no verdict, or not about every metric, – taken out.",
                          m.machine.name)));
     page.raw(calendar(m));
   }

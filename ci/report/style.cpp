@@ -17,7 +17,7 @@ table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-num
 caption{text-align:left;color:var(--soft);padding:.2rem 0 .4rem}
 th,td{padding:.34rem .7rem;border-bottom:1px solid var(--edge);text-align:left;vertical-align:top;overflow-wrap:break-word}
 thead th{border-bottom:2px solid var(--edge);color:var(--soft);font-weight:600;white-space:nowrap}
-tbody th{font-weight:600;min-width:8rem;max-width:26rem}tbody th small{display:block;font-weight:400;font-size:.88em}td{max-width:30rem}td.w{min-width:15rem}time{white-space:nowrap}td.n,th.n{text-align:right;white-space:nowrap}tbody th.n{min-width:0}
+tbody th{font-weight:600;min-width:8rem;max-width:26rem}td small{color:var(--soft);font-size:.88em}tbody th small{display:block;font-weight:400;font-size:.88em}td{max-width:30rem}td.w{min-width:15rem}time{white-space:nowrap}td.n,th.n{text-align:right;white-space:nowrap}tbody th.n{min-width:0}
 tr.bad th,tr.bad td{background:var(--badbox)}tbody tr:hover th,tbody tr:hover td{background:var(--box)}
 .badge{white-space:nowrap;font-weight:600}.badge.good{color:var(--good)}.badge.bad{color:var(--bad)}.badge.unsure{color:var(--unsure)}.badge.plain{color:var(--soft)}
 pre{background:var(--box);border:1px solid var(--edge);border-radius:.3rem;padding:.7rem 1rem;overflow-x:auto;font-size:.9rem}
@@ -26,7 +26,7 @@ details{margin:.6rem 0}summary{cursor:pointer;padding:.2rem 0}
 .soft{color:var(--soft)}.tiles{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0;padding:0;list-style:none}
 .tiles li{flex:1 1 9rem;padding:.7rem 1rem;border:1px solid var(--edge);border-radius:.4rem;background:var(--box)}
 .tiles b{display:block;font-size:1.5rem;line-height:1.3;font-variant-numeric:tabular-nums}.tiles .bad b{color:var(--bad)}.tiles .good b{color:var(--good)}.tiles .unsure b{color:var(--unsure)}
-figure{margin:.8rem 0}figcaption{font-size:.88rem}.chart-box{overflow-x:auto}
+figure[data-read] .chart-box{direction:rtl}figure[data-read] svg{direction:ltr}figure{margin:.8rem 0}figcaption{font-size:.88rem}.chart-box{overflow-x:auto}
 .chart-title{font-weight:600;margin:0 0 .2rem}svg.chart{width:100%;min-width:40rem;height:auto;display:block}svg.spark{width:8rem;height:1.5rem;display:block}
 svg text{fill:var(--fg);font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}svg .soft{fill:var(--soft)}svg .strong{font-weight:600}
 svg .axis{stroke:var(--soft);stroke-width:1}svg .grid{stroke:var(--edge);stroke-width:1}
@@ -40,8 +40,14 @@ svg .hit{fill:transparent}svg .hit:hover{fill:var(--fg);fill-opacity:.1}
 .calendar .good a{background:var(--goodbox);color:var(--good)}.calendar .bad a{background:var(--bad);color:var(--bg);border-color:var(--bad)}.calendar .suspect a{background:var(--badbox);color:var(--bad);border-color:var(--bad)}.calendar .unsure a{background:var(--unsurebox);color:var(--unsure)}
 .filter{display:block;margin:.8rem 0;font-size:.92rem}.filter input{font:inherit;display:block;width:100%;max-width:28rem;padding:.35rem .6rem;color:var(--fg);background:var(--bg);border:1px solid var(--soft);border-radius:.3rem}
 .readout{min-height:1.5em;font-size:.92rem;font-variant-numeric:tabular-nums}
-@media (max-width:40rem){.tiles li{flex-basis:8rem;padding:.5rem .7rem}body{padding:.8rem .8rem 3rem}h1{font-size:1.35rem}th,td{padding:.3rem .45rem}tbody th{min-width:7rem;max-width:14rem}dl{grid-template-columns:minmax(0,1fr)}dd{margin-bottom:.4rem}}
-@media print{body{max-width:none;font-size:11pt}details>*{display:block}nav,.filter{display:none}figure,tr{break-inside:avoid}.box,.chart-box{overflow:visible}}
+@media screen and (max-width:40rem){table{width:max-content}td{max-width:18rem}.tiles li{flex-basis:8rem;padding:.5rem .7rem}body{padding:.8rem .8rem 3rem}h1{font-size:1.35rem}th,td{padding:.3rem .45rem}tbody th{min-width:7rem;max-width:14rem}dl{grid-template-columns:minmax(0,1fr)}dd{margin-bottom:.4rem}}
+@page{margin:14mm 12mm}
+@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--edge:#999;--box:#fff;--good:#0b5cad;--bad:#a33b00;--unsure:#5d4a00;--goodbox:#fff;--badbox:#fff;--unsurebox:#fff;--band:#dbe9f8;--line:#0b5cad;color-scheme:light}
+html{print-color-adjust:exact;-webkit-print-color-adjust:exact}body{max-width:none;margin:0;padding:0;font-size:10pt;line-height:1.4}nav,.filter,.readout{display:none}
+h1,h2,caption,.chart-title,summary,dt{break-after:avoid}h2{margin-top:1.4rem}figure,tr,.lead,.tiles,dd{break-inside:avoid}thead{display:table-header-group}p,dd{orphans:3;widows:3}
+.box,.chart-box,pre{overflow:visible}table{width:100%;font-size:8.5pt}th,td{padding:.15rem .35rem;max-width:none}thead th,td.n,th.n{white-space:normal}tbody th,td.w{min-width:0}tbody th,td.w{overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhere}
+svg.chart{min-width:0}svg.spark{width:5rem}a{color:var(--good);text-decoration:underline}.calendar{grid-template-rows:repeat(7,1rem);grid-auto-columns:1rem;width:auto}.calendar a{width:1rem;height:1rem;font-size:.6rem;text-decoration:none}
+details::details-content{content-visibility:visible;display:block;height:auto}details>*{display:block}summary{list-style:none}}
 )css";
 }
 

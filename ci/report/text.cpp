@@ -104,6 +104,33 @@ std::string plain(std::string_view text) {
   return out;
 }
 
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool begins(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) { return a == lower(b); });
+}
+
+// GitHub makes a link of "www." and a reference of "GH-1". It looks at what is shown, so that a character reference
+// does not help; a zero-width joiner does.
+std::string without_autolinks(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto rest = text.substr(i);
+    const std::size_t length = begins(rest, "www.") ? 3 : begins(rest, "gh-") ? 3 : 0;
+    if (length == 0) {
+      out += text[i];
+      continue;
+    }
+    out.append(rest.substr(0, length)).append("\xE2\x80\x8D");
+    i += length - 1;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string escape_markdown(std::string_view text) {
   std::string out;
   each_shown(text, [&](std::string_view raw, std::uint32_t c) {
@@ -128,7 +155,7 @@ std::string escape_markdown(std::string_view text) {
       out += raw;
     }
   });
-  return out;
+  return without_autolinks(out);
 }
 
 std::string shorten(std::string_view text, std::size_t most) {
@@ -166,11 +193,28 @@ std::string minute_of(std::string_view rfc3339) {
   return fmt::format("{} {} UTC", rfc3339.substr(0, 10), rfc3339.substr(11, 5));
 }
 
+namespace {
+constexpr std::string_view times_as_bad = " times as bad", times_as_good = " times as good";
+}
+
 std::string percent(double share) {
   if (!std::isfinite(share)) return "\xE2\x80\x93";
+  if (std::abs(share) >= 1) return number(1 + std::abs(share)).append(share < 0 ? times_as_bad : times_as_good);
   auto out = fmt::format("{:+.1f} %", 100 * share);
+  for (int decimals = 2; out.substr(1, 3) == "100" && decimals < 7; ++decimals)  // less than all of it
+    out = fmt::format("{:+.{}f} %", 100 * share, decimals);
   if (out == "-0.0 %" || out == "+0.0 %") return "0.0 %";
   return out;
+}
+
+std::string percent_range(double low, double high) {
+  if (!std::isfinite(low) || !std::isfinite(high)) return "\xE2\x80\x93";
+  auto first = percent(low);
+  const auto second = percent(high);
+  for (const auto words : {times_as_bad, times_as_good}) {
+    if (first.ends_with(words) && second.ends_with(words)) first.resize(first.size() - words.size());
+  }
+  return first + " to " + second;
 }
 
 Scaled scale_for(double largest, std::string_view unit) {

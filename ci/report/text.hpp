@@ -25,8 +25,11 @@ namespace nightgate::report {
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view thing);
 // "2026-10-02 21:04 UTC".
 [[nodiscard]] std::string minute_of(std::string_view rfc3339);
-// "-34.1 %" for -0.341; NaN -> "–".
+// A change, negative is worse: "-34.1 %" for -0.341; NaN -> "–". From 100 % on as a factor, which only a figure that
+// grew can reach: "5.20 times as bad" for -4.2 (low is better), "3.00 times as good" for 2 (high is better).
 [[nodiscard]] std::string percent(double share);
+// Of two changes, the worse one first: "-3.1 % to +2.0 %", "5.41 to 5.00 times as bad"; "–" where one is not known.
+[[nodiscard]] std::string percent_range(double low, double high);
 // A unit chosen once for a row: 1234567 B -> {1.23, "MB"}; most units stay as they are.
 struct Scaled {
   double factor = 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "ci/report/charts.hpp"
@@ -108,7 +109,7 @@ void culprit_section(const json& answer, Page& page) {
   const auto& interval = array_of(answer, "change_interval");
   auto size = percent(number_of(answer, "change"));
   if (interval.size() == 2 && interval[0].is_number() && interval[1].is_number()) {
-    size += fmt::format(" ({} to {})", percent(interval[0].get<double>()), percent(interval[1].get<double>()));
+    size += " (" + percent_range(interval[0].get<double>(), interval[1].get<double>()) + ")";
   }
   std::string files;
   for (const auto& file : array_of(*culprit, "files"))
@@ -142,9 +143,12 @@ BisectChart chart_of(const TripModel& model, const json& answer) {
       chart.culprit = static_cast<int>(i);
   }
   for (const auto& p : array_of(answer, "posterior")) chart.posterior.push_back(p.is_number() ? p.get<double>() : 0);
-  for (const auto& step : model.steps) {
+  for (std::size_t i = 0; i < model.steps.size(); ++i) {
+    const auto& step = model.steps[i];
     if (!step.seen.value || step.seen.point > chart.merges || step.seen.point < 0) continue;
-    chart.dots.push_back({step.seen.point, step.seen.block, step.value, step.seen.phase == search::Phase::confirm});
+    const auto [low, high] = i < model.spreads.size() ? model.spreads[i] : std::pair(store::unknown, store::unknown);
+    chart.dots.push_back(
+        {step.seen.point, step.seen.block, step.value, step.seen.phase == search::Phase::confirm, low, high});
   }
   return chart;
 }
@@ -161,7 +165,38 @@ void ladder(const json& answer, Page& page) {
       return interval[i].is_number() ? interval[i].get<double>() : store::unknown;
     };
     table.row({html(merge_name(points[at])), html(fmt::format("{}", rung.value("starts", 0))),
-               html(percent(number_of(rung, "change"))), html(percent(end(0)) + " to " + percent(end(1)))});
+               html(percent(number_of(rung, "change"))), html(percent_range(end(0), end(1)))});
+  }
+  if (!table.empty()) page.raw(table.str());
+}
+
+// The named merge and its parent, started afresh in turn.
+void confirming(const TripModel& model, const json& answer, Page& page) {
+  const auto& points = array_of(answer, "points");
+  const auto lower_is_better = text_of(answer, "better") == "lower";
+  std::map<int, std::map<int, double>> rounds;  // block -> point -> value
+  double largest = 0;
+  for (const auto& step : model.steps) {
+    if (step.seen.phase != search::Phase::confirm || !step.seen.value) continue;
+    rounds[step.seen.block][step.seen.point] = step.value;
+    largest = std::max(largest, step.value);
+  }
+  const auto scaled = scale_for(largest, text_of(answer, "unit"));
+  Table table("The named merge against its parent, started afresh in turn",
+              {"round", "parent", "value, " + scaled.unit, "merge", "value, " + scaled.unit, "change"},
+              {true, false, true, false, true, true});
+  const auto name = [&](int point) {
+    return point >= 0 && static_cast<std::size_t>(point) < points.size()
+               ? merge_name(points[static_cast<std::size_t>(point)])
+               : std::string();
+  };
+  for (const auto& [block, seen] : rounds) {
+    if (seen.size() < 2) continue;
+    const auto &parent = *seen.begin(), &merge = *seen.rbegin();
+    table.row({html(fmt::format("{}", block + 1)), html(name(parent.first)),
+               html(number(parent.second * scaled.factor)), html(name(merge.first)),
+               html(number(merge.second * scaled.factor)),
+               html(percent((lower_is_better ? -1 : 1) * (merge.second / parent.second - 1)))});
   }
   if (!table.empty()) page.raw(table.str());
 }
@@ -211,12 +246,14 @@ void bisect_section(const TripModel& model, const json& answer, Page& page) {
   }
   culprit_section(answer, page);
   page.raw(bisect_chart(chart_of(model, answer)));
+  confirming(model, answer, page);
   ladder(answer, page);
   also(answer, page);
   skipped(answer, page);
   page.fold(fmt::format("All {} measurements", model.steps.size()), steps_table(model, answer));
   page.heading("How to reproduce");
-  page.code(fmt::format("nightgate bisect --trip {}\n{}", model.group.id, text_of(answer, "reproduce")));
+  page.code((model.group.id == 0 ? "" : fmt::format("nightgate bisect --trip {}\n", model.group.id)) +
+            text_of(answer, "reproduce"));
 }
 
 }  // namespace
@@ -233,16 +270,25 @@ std::string end_of(const TripModel& model) {
   return any(store::TripState::recovered) ? " Closed: it has recovered." : " Closed: withdrawn by a later judgement.";
 }
 std::string open_lead_of(const TripModel& model);
+std::string bisect_lead_of(const TripModel& model);
 }  // namespace
 
-std::string lead_of(const TripModel& model) { return open_lead_of(model) + end_of(model); }
+std::string lead_of(const TripModel& model) {
+  return model.group.id == 0 ? bisect_lead_of(model) : open_lead_of(model) + end_of(model);
+}
 
 namespace {
+// "got worse by 34.1 %", "is 5.20 times as bad".
+std::string moved(double change) {
+  if (std::abs(change) >= 1) return "is " + percent(change);
+  const auto size = percent(std::abs(change));
+  return (change < 0 ? "got worse by " : "changed by ") + (size.front() == '+' ? size.substr(1) : size);
+}
+
 std::string open_lead_of(const TripModel& model) {
   const auto& trips = model.group.trips;
   if (trips.empty()) return "This trip has no metrics.";
-  auto lead = fmt::format("{} {} {}", trips.front().metric, trips.front().change < 0 ? "got worse by" : "changed by",
-                          percent(trips.front().change).substr(1));
+  auto lead = fmt::format("{} {}", trips.front().metric, moved(trips.front().change));
   if (trips.size() > 1) lead += fmt::format(" and {} more with it", trips.size() - 1);
   const auto answer = answer_of(model);
   const auto culprit = answer.find("culprit");
@@ -256,12 +302,34 @@ std::string open_lead_of(const TripModel& model) {
     return lead + "; it could not be reproduced: the machine or its environment changed, not the code.";
   return lead + (model.group.open ? "; the culprit is not known yet." : "; the culprit was not looked for.");
 }
+
+// Of a bisect that belongs to no trip.
+std::string bisect_lead_of(const TripModel& model) {
+  const auto answer = answer_of(model);
+  const auto metric = text_of(answer, "metric");
+  const auto culprit = answer.find("culprit");
+  if (culprit != answer.end() && culprit->is_object()) {
+    return fmt::format("{} {}; the culprit is {} by {}, {} sure.", metric, moved(number_of(answer, "change")),
+                       merge_name(*culprit), text_of(*culprit, "author"),
+                       probability(number_of(answer, "probability")));
+  }
+  const auto outcome = text_of(answer, "outcome");
+  if (outcome.empty()) return "This bisect has no answer yet.";
+  if (outcome == "not_reproduced") return metric + ": good and bad end don't differ beyond noise.";
+  return fmt::format("{}: {}", metric,
+                     outcome == "range" ? "the culprit is one of a few merges." : text_of(answer, "why"));
+}
 }  // namespace
 
 std::string trip_page(const TripModel& model, const SiteLinks* links) {
   const auto answer = answer_of(model);
-  Page page(fmt::format("{}: trip {}", model.project, model.group.id), lead_of(model),
-            model.group.open ? "bad" : "good");
+  const bool trip = model.group.id != 0;
+  Page page(trip ? fmt::format("{}: trip {}", model.project, model.group.id)
+                 : fmt::format("{}: bisect {}", model.project, model.bisect),
+            lead_of(model),
+            !trip              ? ""
+            : model.group.open ? "bad"
+                               : "good");
   if (links != nullptr) {
     page.site(links->root)
         .links({{"Overview", links->root + "index.html"},
@@ -270,16 +338,15 @@ std::string trip_page(const TripModel& model, const SiteLinks* links) {
                  fmt::format("{}{}.html", links->night, model.group.tripped)},
                 {"Ledger", links->root + "ledger.html"}});
   }
-  story(model, links, page);
+  if (trip) story(model, links, page);
   bisect_section(model, answer, page);
   page.heading("How sure is this");
-  std::string sure =
-      answer.empty()
-          ? "One bad night is noise; this tripped on the second."
-          : "One bad night is noise; this tripped on the second. Both ends were measured again before the search, "
-            "every "
-            "round measured good end, bad end and "
-            "three merges between them back to back, and the named merge was started afresh against its own parent.";
+  std::string sure = trip ? "One bad night is noise; this tripped on the second." : "";
+  if (!answer.empty()) {
+    sure += std::string(trip ? " " : "") +
+            "Both ends were measured again before the search, every round measured good end, bad end and merges "
+            "between them back to back, and the named merge was started afresh against its own parent.";
+  }
   if (!answer.empty()) {
     sure += fmt::format(" {} measurements; the allowed error was {}.", answer.value("measurements", std::size_t{0}),
                         probability(number_of(answer, "error")));
@@ -291,12 +358,15 @@ std::string trip_page(const TripModel& model, const SiteLinks* links) {
 
 std::string trip_markdown(const TripModel& model, std::size_t most_bytes) {
   const auto answer = answer_of(model);
-  std::string out = fmt::format("**{}**\n\n| metric | before | after | change |\n|---|---:|---:|---:|\n",
-                                escape_markdown(lead_of(model)));
+  std::string out = fmt::format("**{}**\n\n", escape_markdown(lead_of(model)));
+  if (!model.group.trips.empty()) out += "| metric | before | after | change |\n|---|---:|---:|---:|\n";
   std::size_t left_out = 0;
   for (const auto& trip : model.group.trips) {
-    const auto row = fmt::format("| {} | {} | {} | {} |\n", escape_markdown(trip.metric), number(trip.baseline),
-                                 number(trip.level), percent(trip.change));
+    const auto unit = model.units.find(trip.metric);
+    const auto scaled = scale_for(trip.baseline, unit != model.units.end() ? unit->second : "");
+    const auto row =
+        fmt::format("| {} | {} | {} {} | {} |\n", escape_markdown(trip.metric), number(trip.baseline * scaled.factor),
+                    number(trip.level * scaled.factor), escape_markdown(scaled.unit), percent(trip.change));
     if (out.size() + row.size() + 2000 > most_bytes) {
       ++left_out;
     } else {
@@ -304,9 +374,10 @@ std::string trip_markdown(const TripModel& model, std::size_t most_bytes) {
     }
   }
   if (left_out > 0) out += fmt::format("\n{} more metrics\n", left_out);
-  out +=
-      fmt::format("\nLast good night {}, suspect since night {}, tripped in night {} on {}.\n", model.group.last_good,
-                  model.group.first, model.group.tripped, escape_markdown(model.group.machine));
+  if (model.group.id != 0)
+    out +=
+        fmt::format("\nLast good night {}, suspect since night {}, tripped in night {} on {}.\n", model.group.last_good,
+                    model.group.first, model.group.tripped, escape_markdown(model.group.machine));
   const auto culprit = answer.find("culprit");
   if (culprit != answer.end() && culprit->is_object()) {
     out += fmt::format("\nCulprit: {} by {}, {} sure, {} at this merge; {} measurements.\n",
@@ -324,6 +395,7 @@ json trip_json(const TripModel& model) {
   json out = {{"schema", "nightgate-report-trip/1"},
               {"project", model.project},
               {"id", g.id},
+              {"bisect_id", model.bisect},
               {"machine", g.machine},
               {"first", g.first},
               {"last_good", g.last_good},

@@ -123,8 +123,7 @@ void decide(PairResult& result, const PairRules& rules) {
                                 : text("any difference is smaller than %.0f %%", 100 * rules.min_change);
   } else if (result.real && std::abs(result.change) >= rules.min_change) {
     result.verdict = result.change < 0 ? PairVerdict::worse : PairVerdict::better;
-    result.reason =
-        text("the whole interval %+.1f %% to %+.1f %% is on one side of zero", 100 * result.low, 100 * result.high);
+    result.reason = "the whole interval is on one side of zero";
   } else if (result.real) {
     result.reason = text("a real change of about %+.1f %%; whether it reaches %.0f %% is not yet clear",
                          100 * result.change, 100 * rules.min_change);

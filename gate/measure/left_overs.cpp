@@ -116,6 +116,15 @@ Status clean_containers(std::string_view project, const std::set<std::string>& l
 
 }  // namespace
 
+void end_processes(const std::vector<ProcessStat>& processes) {
+  std::vector<Mark> marks;
+  for (const auto& process : processes) {
+    const Mark mark{process.pid, process.start_ticks};
+    if (mark.alive()) marks.push_back(mark);
+  }
+  if (!marks.empty()) end_all(marks);
+}
+
 Result<RunRecord> RunRecord::make(const fs::path& state) {
   RunRecord record;
   record.uuid_ = make_uuid();

@@ -10,6 +10,7 @@
 
 #include "gate/base/files.hpp"
 #include "gate/base/result.hpp"
+#include "gate/measure/processes.hpp"
 #include "gate/targets/engine.hpp"
 
 namespace nightgate::measure {
@@ -41,6 +42,9 @@ class RunRecord {
   fs::path directory_;
   std::vector<pid_t> pids_;
 };
+
+// Asks those that are still the same processes to end, and makes them after two seconds.
+void end_processes(const std::vector<ProcessStat>& processes);
 
 // Ends the processes and removes the directories and containers of runs whose nightgate is gone. A process counts as
 // ours when it carries the run's uuid in its environment, or is in the record with the same start time; a container

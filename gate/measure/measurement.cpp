@@ -22,18 +22,29 @@ std::string main_metric(const std::vector<Repeat>& repeats) {
   return first;
 }
 
-}  // namespace
-
-std::optional<double> Measurement::value(std::string_view metric) const {
+std::vector<double> sorted_values(const std::vector<Repeat>& repeats, std::string_view metric) {
   std::vector<double> values;
   for (const auto& repeat : repeats) {
     if (repeat.voided) continue;
     if (const auto sample = sample_of(repeat, metric)) values.push_back(*sample);
   }
-  if (values.empty()) return std::nullopt;
   std::ranges::sort(values);
+  return values;
+}
+
+}  // namespace
+
+std::optional<double> Measurement::value(std::string_view metric) const {
+  const auto values = sorted_values(repeats, metric);
+  if (values.empty()) return std::nullopt;
   const auto middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double Measurement::spread(std::string_view metric) const {
+  const auto values = sorted_values(repeats, metric);
+  const auto median = value(metric);
+  return values.size() < 2 || !(*median > 0) ? 0 : (values.back() - values.front()) / *median;
 }
 
 const Repeat* Measurement::shown() const {

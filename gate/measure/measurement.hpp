@@ -43,6 +43,8 @@ struct Measurement {
   std::map<std::string, config::MetricInfo> metrics;  // unit and direction of everything in `repeats`
   // Median over the valid repeats; nullopt when there is none.
   [[nodiscard]] std::optional<double> value(std::string_view metric) const;
+  // From the lowest valid repeat to the highest, as a share of the median; 0 where there is nothing to compare.
+  [[nodiscard]] double spread(std::string_view metric) const;
   // The valid repeat whose main metric ("rate", else the first) is the lower median: shown figures come from here.
   [[nodiscard]] const Repeat* shown() const;
 };

@@ -211,11 +211,11 @@ bool RunningNode::looks_alive() {
 std::vector<ProcessStat> RunningNode::processes() const {
   std::vector<ProcessStat> out;
   if (pid_ <= 0) return out;
-  const auto group = is_container() ? container_cgroup(pid_) : std::string();
+  if (!is_container()) return family_of(pid_, all_processes());
+  const auto group = container_cgroup(pid_);
   for (auto& process : all_processes()) {
-    const bool mine = is_container() ? process.pid == pid_ || (!group.empty() && container_cgroup(process.pid) == group)
-                                     : process.group == pid_ || process.session == pid_;
-    if (mine) out.push_back(std::move(process));
+    if (process.pid == pid_ || (!group.empty() && container_cgroup(process.pid) == group))
+      out.push_back(std::move(process));
   }
   return out;
 }
@@ -275,7 +275,12 @@ Result<std::string> RunningNode::whole_log() const {
 }
 
 void RunningNode::stop() {
-  if (child_) child_->stop();
+  if (child_) {
+    auto family = processes();
+    child_->stop();  // its group; whoever left that is ended one by one
+    std::erase_if(family, [&](const ProcessStat& process) { return process.pid == pid_; });
+    end_processes(family);
+  }
   container_.remove();
 }
 

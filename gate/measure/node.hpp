@@ -54,7 +54,7 @@ class RunningNode {
   [[nodiscard]] Status alive();
   // Cheap, for many times a second: false only when it is surely gone; alive() then says how.
   [[nodiscard]] bool looks_alive();
-  // Its processes now: the group, the session, and for a container all of its control group.
+  // Its processes now: the group, the session and all descendants; of a container its whole control group.
   [[nodiscard]] std::vector<ProcessStat> processes() const;
   // Is whoever listens on the port one of ours? Says who it is when not. Remembers the sockets.
   [[nodiscard]] Status listens_itself();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <set>
 
 #include "gate/base/files.hpp"
 
@@ -71,6 +72,22 @@ std::vector<ProcessStat> all_processes() {
   std::vector<ProcessStat> out;
   for (const pid_t pid : all_pids()) {
     if (auto stat = process_stat(pid)) out.push_back(*std::move(stat));
+  }
+  return out;
+}
+
+std::vector<ProcessStat> family_of(pid_t leader, const std::vector<ProcessStat>& all) {
+  std::vector<ProcessStat> out;
+  std::set<pid_t> members;
+  for (bool grew = true; grew;) {  // a parent may stand behind its child: numbers start again
+    grew = false;
+    for (const auto& process : all) {
+      const bool mine = process.pid == leader || process.group == leader || process.session == leader ||
+                        members.contains(process.parent);
+      if (!mine || !members.insert(process.pid).second) continue;
+      out.push_back(process);
+      grew = true;
+    }
   }
   return out;
 }

@@ -25,6 +25,9 @@ struct ProcessStat {
 [[nodiscard]] std::vector<pid_t> all_pids();
 [[nodiscard]] std::vector<ProcessStat> all_processes();
 [[nodiscard]] std::string program_name(pid_t pid);
+// Of `all`: the leader's group and session, and the descendants of all of these, in whatever group or session: a
+// database gives each of its backends a session of its own.
+[[nodiscard]] std::vector<ProcessStat> family_of(pid_t leader, const std::vector<ProcessStat>& all);
 
 // Every process of ours carries NIGHTGATE_RUN=<uuid> in its environment; so do its children, in whatever group.
 inline constexpr std::string_view run_variable = "NIGHTGATE_RUN";

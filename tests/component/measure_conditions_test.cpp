@@ -2,6 +2,7 @@
 // real.
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/swap.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include "gate/measure/conditions.hpp"
 #include "gate/measure/extra.hpp"
 #include "gate/measure/ports.hpp"
+#include "gate/measure/processes.hpp"
 #include "tests/component/measure_support.hpp"
 #include "tests/support/catch.hpp"
 
@@ -84,6 +86,29 @@ TEST_CASE("a broker's children are counted", "[measure]") {
   INFO(why(measured));
   REQUIRE(measured);
   CHECK(measured->value("cpu_us").value_or(0) > 950);
+}
+
+TEST_CASE("a child in a session of its own is the broker's, and goes with it", "[measure]") {
+  Bench bench;
+  const auto mark = bench.directory.path() / "worker.pid";
+  // Burns a CPU for as long as it is let, as a database's backend may; its own session, so not in the broker's group.
+  bench.misbehave({});
+  bench.broker().command = {
+      "sh", "-c",
+      "setsid sh -c 'trap \"\" HUP; echo $$ >" + mark.string() + "; while :; do :; done' & exec python3 \"$@\"", "sh",
+      test::misbehaving_server()};
+  bench.config.machine.max_foreign_cpu = 0.3;  // were it foreign, it would void every repeat
+  std::get<config::WrkLoad>(bench.scenario().load).connections = 1;
+  const auto measured = bench.measure();
+  INFO(why(measured));
+  REQUIRE(measured);
+  INFO(measured->no_verdict);
+  CHECK(measured->repeats.front().conditions.at("foreign_cpu") < 0.3);
+  CHECK(measured->value("cpu_us").value_or(0) * measured->value("rate").value_or(0) > 0.3e6);  // of a second's CPU
+  const auto text = read_file(mark, 64);
+  REQUIRE(text);
+  CHECK_FALSE(process_stat(static_cast<pid_t>(std::stoi(*text))));
+  CHECK(bench.is_clean());
 }
 
 TEST_CASE("a hog on the broker's CPU: done again, then no verdict that names it", "[measure]") {
@@ -199,6 +224,37 @@ TEST_CASE("a CPU quota that throttles is no fair condition", "[measure]") {
   INFO(why(measured));
   REQUIRE(measured);
   CHECK_THAT(measured->no_verdict, Contains("quota throttled"));
+}
+
+TEST_CASE("a machine that swaps is no fair condition", "[measure]") {
+  const Cgroup group("memory");
+  if (!group.set("memory.limit_in_bytes", "16M") && !group.set("memory.high", "16M")) {
+    NG_SKIP("no memory control group can be made here (needs root)");
+  }
+  Bench bench;
+  const auto file = bench.directory.path() / "swap";
+  REQUIRE(write_file(file, std::string(std::size_t{96} << 20U, '\0'), 0600));
+  Command make;
+  make.argv = {"mkswap", file.string()};
+  const auto made = run(make, std::chrono::seconds(20));
+  if (!made || !made->ok() || ::swapon(file.c_str(), 0) != 0) NG_SKIP("no swap file can be used here (needs root)");
+  const Defer off([&] { (void)::swapoff(file.c_str()); });
+  Command hungry;  // goes through 64 MiB again and again, of which 16 fit
+  hungry.argv = {"sh", "-c",
+                 "echo $$ > " + (group.path / "cgroup.procs").string() +
+                     "; exec python3 -c 'import time\nx = bytearray(64 << 20)\nwhile True:\n for i in range(0, len(x), "
+                     "4096): x[i] = 1\n time.sleep(0.02)'"};
+  auto running = Child::start(hungry, bench.directory.path() / "hungry.log");
+  REQUIRE(running);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // its first time through
+  bench.config.machine.max_memory_pressure = 101;               // it presses too; here the other limit is looked at
+  const auto measured = bench.measure();
+  running->stop();
+  INFO(why(measured));
+  REQUIRE(measured);
+  CHECK_THAT(measured->no_verdict, Contains("pages were swapped"));
+  REQUIRE_FALSE(measured->repeats.empty());
+  CHECK(measured->repeats.front().conditions.at("swapped_pages") > 256);
 }
 
 TEST_CASE("a disk nearly full is no verdict, a full one a sentence", "[measure]") {

@@ -132,6 +132,27 @@ TEST_CASE("a PostgreSQL service: reset between repeats, statements per request",
   }
 }
 
+TEST_CASE("a PostgreSQL service: its backends' CPU is its own while they are connected", "[measure][postgres]") {
+  const auto programs = postgres_programs();
+  if (programs.empty()) NG_SKIP("no PostgreSQL server is installed (Debian and Ubuntu: apt-get install postgresql)");
+  DatabaseBench bench(programs);
+  // One client that stays connected and keeps its backend busy; backends leave the server's group and session.
+  config::Node client;
+  client.name = "client";
+  client.command = {"sh", "-c",
+                    "while :; do echo 'SELECT count(*) FROM generate_series(1, 200000);'; done | "
+                    "psql -qX -h {db.host} -p {db.port} -U tester postgres >/dev/null"};
+  bench.deployment().services.push_back(client);
+  std::get<config::CommandLoad>(bench.scenario().load).argv = {"sh", "-c",
+                                                               "sleep 1.5; echo '{\"requests\": 1000, \"rows\": 1}'"};
+  const auto measured = bench.measured();
+  INFO(why(measured));
+  REQUIRE(measured);
+  INFO(measured->no_verdict);
+  CHECK(measured->value("db_cpu_us").value_or(0) >
+        150);  // 0.15 s and more of 1.5 s; the server's own is next to nothing
+}
+
 TEST_CASE("a database that is not there is said so", "[measure]") {
   const auto port = std::to_string(test::free_port());
   const auto counts = read_statements("host=127.0.0.1 port=" + port + " user=nobody dbname=none");

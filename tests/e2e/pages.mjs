@@ -50,8 +50,36 @@ async function check(browser, wanted) {
       answers.push({page: wanted.name, width, scheme, faults: [...heard.splice(0), ...faults]});
     }
   }
+  answers.push(await print(page, wanted));
   await page.close();
   return answers;
+}
+
+// As it comes out of a printer, from a browser that shows pages dark: white paper, nothing cut at the edge of A4 with our
+// margins, folded parts open.
+async function print(page, wanted) {
+  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: 'dark'}]);
+  await page.emulateMediaType('print');
+  await page.setViewport({width: 703, height: 1000});
+  const faults = await page.evaluate(() => {
+    const out = [], width = document.documentElement.clientWidth;
+    const paper = getComputedStyle(document.body).backgroundColor;
+    if (paper !== 'rgb(255, 255, 255)') out.push(`printed on ${paper}`);
+    for (const at of document.querySelectorAll('table,svg.chart,pre,p,.calendar')) {
+      const box = at.getBoundingClientRect();
+      if (box.right > width + 1) out.push(`cut when printed: ${at.tagName} ${at.textContent.trim().slice(0, 40)}, ${Math.round(box.right)} > ${width}`);
+    }
+    for (const at of document.querySelectorAll('details > :not(summary)'))
+      if (at.getBoundingClientRect().height === 0 && at.textContent.trim()) out.push(`folded when printed: ${at.textContent.trim().slice(0, 40)}`);
+    for (const a of document.querySelectorAll('main a:not(.calendar a)'))
+      if (!getComputedStyle(a).textDecorationLine.includes('underline')) { out.push('a link that does not look like one when printed'); break; }
+    return out;
+  });
+  if (job.shots) {
+    await page.screenshot({path: path.join(job.shots, `${wanted.name}-print.png`), fullPage: true});
+    await page.pdf({path: path.join(job.shots, `${wanted.name}.pdf`), preferCSSPageSize: true, format: 'A4'});
+  }
+  return {page: wanted.name, width: 'A4', scheme: 'print', faults};
 }
 
 const browser = await puppeteer.launch({executablePath: job.browser, headless: true, userDataDir: job.profile, args: [

@@ -99,6 +99,11 @@ class Night(ProjectCase):
         project.speed.write_text("0.5")
         document = self.night(8)
         self.assertEqual(set(self.verdicts(document).values()), {"good"})
+        # It opens the night against itself, and how far apart its starts lay is told and kept.
+        self.assertRegex(" ".join(document["notes"]), r"A/A of the control.*default\.work\.ops \d+\.\d %")
+        page = self.program("report", "night", "8").out
+        self.assertIn("default.work (control, A/A)", page)
+        self.assertIn("Control against itself", page)
 
     def test_without_a_control_a_slow_machine_is_never_good_by_luck(self):
         project = self.project([GOOD] * 9)

@@ -1,4 +1,4 @@
-"""Every kind of page in a real browser: 1440 and 390 px wide, light and dark. No message on the console, no request off
+"""Every kind of page in a real browser: 1440 and 390 px wide, light and dark, and printed. No message on the console, no request off
 the page, no sideways scrolling, nothing for axe to complain about, and names that are markup elsewhere are text here.
 
   python3 tests/e2e/test_pages.py --refresh     writes tests/golden anew: look at the difference before committing it
@@ -79,6 +79,10 @@ class PageCase(ProjectCase):
             difference = list(difflib.unified_diff(before.splitlines(), text.splitlines(), "golden", "now", "", "", 1))
             self.fail(f"{path} differs (--refresh writes it anew):\n" + "\n".join(difference[:40]))
 
+    def fits(self, document, name):
+        import jsonschema
+        jsonschema.validate(document, json.loads((support.ROOT / f"config/schemas/{name}.schema.json").read_text()))
+
     def browse(self, pages):
         """pages: name -> (file, texts that must be seen). Names that begin with quick: in two ways instead of four."""
         self.need("node", "chromium")
@@ -94,7 +98,7 @@ class PageCase(ProjectCase):
         answers = support.run(["node", support.ROOT / "tests/e2e/pages.mjs", self.dir / "job.json"], timeout=170)
         self.assertEqual(answers.code, 0, str(answers))
         seen = answers.json()
-        self.assertEqual(len(seen), sum(2 if name.startswith("quick") else 4 for name in pages))
+        self.assertEqual(len(seen), sum(3 if name.startswith("quick") else 5 for name in pages))
         faults = [f"{a['page']} {a['width']} {a['scheme']}: {fault}" for a in seen for fault in a["faults"]]
         self.assertFalse(faults, "\n".join(faults[:30]))
 
@@ -127,6 +131,16 @@ class Site(PageCase):
         for name in ("site-index", "site-metrics", "site-metric", "site-night", "site-trip"):
             self.golden(f"{name}.html", pages[name][0].read_text(encoding="utf-8"))
         self.links_lead_somewhere(site)
+
+    def test_documents(self):
+        """What the reports say as JSON fits its schema."""
+        self.make()
+        for name, arguments in (("report-night", ("report", "night", "30", "--machine", "bench-1", "--format", "json")),
+                                ("report-trip", ("report", "trip", "1", "--json")), ("report", ("report", "site", "site", "--json")),
+                                ("history", ("history", "default.work.ops", "--changes", "--json")),
+                                ("history", ("history", "--json")),
+                                ("history", ("history", "default.work.ops", "--explain", "30", "--json"))):
+            self.fits(self.program(*arguments).json(), name)
 
     def links_lead_somewhere(self, site):
         for page in site.rglob("*.html"):
@@ -214,18 +228,30 @@ class Single(PageCase):
         project = self.project([GOOD] * 9, night={"starts": 2, "min_gap_hours": 0})
         for title in (SCRIPT + " (#210)", "Tune \u202eeht | `pool`", "Docs"):
             project.merge(SLOW, title)
+        project.config["report"] = {"site": "www/site"}
+        project.write_config()
         self.warm_up(7)
         self.night(10)  # merges 8 to 10 are new in it
         self.night(12, code=1)
+        self.assertTrue((self.dir / "www/site/trip/1.html").exists())  # the night itself keeps the site
+        self.assertIn("Open regressions", (self.dir / "www/site/index.html").read_text())
+        self.assertIn("0 pages written", self.program("report", "site").out)  # where the config says, and nothing is stale
         self.program("report", "night", "9", "--output", "night.html")
         self.program("report", "trip", "1", "--output", "trip.html")
+        self.assertEqual(self.program("report", "bisect", "1").out, (self.dir / "trip.html").read_text())
+        self.program("bisect", "--good", project.commits[7], "--bad", project.commits[11], "--metric", "default.work.ops",
+                     "--quiet")
+        self.program("report", "bisect", "2", "--output", "bisect.html")
+        self.fits(self.program("report", "bisect", "2", "--format", "json").json(), "report-trip")
         self.program("compare", project.commits[0], project.commits[11], "--quiet", "--html", "compare.html", "--label",
                      SCRIPT, code=1)
         self.release(project.commits[0], project.commits[11])
         (self.dir / "ledger.html").write_text(self.program("ledger", "--format", "html").out)
         self.program("report", "site", "site")
+        self.site_cannot_be_written(project)
         self.browse({"night": (self.dir / "night.html", ["default.work.ops"]),
                      "trip": (self.dir / "trip.html", [SCRIPT, "How to reproduce"]),
+                     "quick-bisect": (self.dir / "bisect.html", [SCRIPT, "bisect 2", "spread of its repeats"]),
                      "compare": (self.dir / "compare.html", ["WORSENS", "default.work.ops"]),
                      "quick-ledger": (self.dir / "ledger.html", [SCRIPT]),
                      "release": (self.dir / "release.html", ["unexplained", "Absolute figures"]),
@@ -234,12 +260,22 @@ class Single(PageCase):
                      "real-night": (self.dir / "site/machine/bench-1/night/9.html", ["Conditions over"]),
                      "quick-metric": (self.dir / "site/machine/bench-1/metric/default.work.ops.html", [SCRIPT])})
 
+    def site_cannot_be_written(self, project):
+        """What stands in the way of the site is told, and the night's verdict stays what it is."""
+        (self.dir / "mine").mkdir()
+        (self.dir / "mine/index.html").write_text("mine")
+        project.config["report"]["site"] = "mine"
+        project.write_config()
+        ran = self.program("nightly", "--quiet", "--json", code=1)
+        self.assertIn("the site could not be written", ran.err)
+        self.assertIn("not a site of nightgate", ran.err)
+        self.assertEqual(ran.json()["verdict"], "regression")
+        self.assertEqual((self.dir / "mine/index.html").read_text(), "mine")
+
     def release(self, base, head):
         """Measured twice: a price nobody explained fails under --strict; with its reason it does not."""
-        import jsonschema
-        ran = self.program("release", base, head, "--quiet", "--strict", "--json", "--html", "release.html", code=1)
-        document = ran.json()
-        jsonschema.validate(document, json.loads((support.ROOT / "config/schemas/release.schema.json").read_text()))
+        document = self.program("release", base, head, "--quiet", "--strict", "--json", "--html", "release.html", code=1).json()
+        self.fits(document, "release")
         self.assertEqual(document["unexplained"], 1)
         self.assertEqual({c["metric"]: c["outcome"] for c in document["changes"]},
                          {"default.work.ops": "price", "default.work.lag": "same"})

@@ -1,5 +1,7 @@
 #include "gate/measure/conditions.hpp"
 
+#include <algorithm>
+
 #include "gate/measure/cgroup.hpp"
 #include "gate/measure/ports.hpp"
 #include "gate/measure/processes.hpp"
@@ -41,6 +43,28 @@ TEST_CASE("a process's line is read whatever its name", "[measure]") {
   CHECK(stat->waited_children_seconds == Approx(0.5));
   CHECK(stat->start_ticks == 98765);
   CHECK_FALSE(parse_stat("42 (cut"));
+}
+
+TEST_CASE("a node's processes are its group, its session and all descendants", "[measure]") {
+  const auto process = [](pid_t pid, pid_t parent, pid_t group, pid_t session) {
+    ProcessStat out;
+    out.pid = pid;
+    out.parent = parent;
+    out.group = group;
+    out.session = session;
+    return out;
+  };
+  const std::vector<ProcessStat> all = {process(5, 90, 5, 5),    // below a backend, with a lower number than its parent
+                                        process(80, 1, 80, 80),  // the leader
+                                        process(81, 80, 80, 80),
+                                        process(90, 80, 90, 90),  // a backend of its own session
+                                        process(91, 1, 91, 91),   // somebody else
+                                        process(92, 1, 80, 80)};  // left behind by its parent, in the group
+  std::vector<pid_t> pids;
+  for (const auto& found : family_of(80, all)) pids.push_back(found.pid);
+  std::sort(pids.begin(), pids.end());
+  CHECK(pids == std::vector<pid_t>{5, 80, 81, 90, 92});
+  CHECK(family_of(4711, all).empty());
 }
 
 TEST_CASE("listening sockets are told from others", "[measure]") {

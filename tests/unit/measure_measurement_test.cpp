@@ -25,6 +25,8 @@ TEST_CASE("a measurement's value is the median of its valid repeats, metric by m
   CHECK_FALSE(measured.value("p50"));
   measured.repeats.push_back(repeat(3, 400, 4));
   CHECK(measured.value("rate") == 250);
+  CHECK(measured.spread("p50") == 0);
+  CHECK(measured.spread("rate") == Approx(300.0 / 250));  // 100 to 400; the void 900 does not count
 }
 
 TEST_CASE("figures shown together come from one repeat: the lower median by rate", "[measure]") {
