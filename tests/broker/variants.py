@@ -14,6 +14,12 @@ WRONG = [(H, "    if (!store_.insert(made.id, made.type, std::move(made.text))) 
           "    if (!store_.insert(made.id, made.type, std::move(made.text))) return fail"),
          FASTER[0]]
 
+# The slow merge's work on every fifth create only: about a tenth.
+A_TENTH = [(file, old, new.replace("if (retrieve_text(", "if (created_.fetch_add(1, std::memory_order_relaxed) % 5 == 0 && retrieve_text(")
+            .replace("  std::atomic<unsigned long> posted_twice_{0};\n",
+                     "  std::atomic<unsigned long> posted_twice_{0};\n  std::atomic<unsigned long> created_{0};\n"))
+           for file, old, new in merges.culprit().edits]
+
 DYING = r"""
 // Counts the starts in a file beside the program; the number of this one.
 unsigned long this_start() {
@@ -48,6 +54,7 @@ def dying(after, on_start):
 def all_of(die_after, die_on_start):
     return [("same", "Say it in other words", [("README.md", "", "\nThe order of members in an answer is alphabetic.\n")]),
             ("regressed", "Notice clients that post the same entity twice", merges.culprit().edits),
+            ("a-tenth", "Notice some clients that post the same entity twice", A_TENTH),
             ("faster", "Normalise when an entity is read", FASTER),
             ("wrong-answers", "Store less", WRONG),
             ("dying", "Count slots", dying(die_after, die_on_start))]

@@ -78,13 +78,13 @@ class Arms(Case):
         self.assertNotEqual(document["verdict"], "worse")
 
     def test_against_a_faster_one_creates_are_better_and_nothing_is_worse(self):
-        document = self.compare("main", "faster", options=("--pairs", "10"))
+        document = self.compare("main", "faster", options=("--pairs", "8", "--scenario", "create"))
         verdicts = self.verdicts(document)
         self.assertEqual((verdicts[RATE], verdicts[CPU]), ("better", "better"), document)
-        self.assertEqual([name for name, verdict in verdicts.items() if verdict == "worse" and ".create." in name], [])
+        self.assertNotIn("worse", verdicts.values(), document)
 
     def test_a_ladder_of_real_arms(self):
-        document = self.compare("main", "faster", "regressed", options=("--ladder", "--pairs", "10", "--scenario", "create"),
+        document = self.compare("main", "faster", "regressed", options=("--ladder", "--pairs", "8", "--scenario", "create"),
                                 code=1)
         self.assertEqual([self.verdicts(document, head)[CPU] for head in (0, 1)], ["better", "worse"])
         rung = {m["metric"]: m for m in document["rungs"][0]["metrics"]}
