@@ -125,7 +125,8 @@ std::string series_chart(const SeriesChart& chart) {
     const double at = x(static_cast<double>(i));
     if (p.sequence == chart.first_bad || p.sequence == chart.tripped) {
       svg.line(at, top, at, bottom, "mark");
-      svg.text(at, top - 2, p.sequence == chart.tripped ? "trip" : "suspect", Anchor::middle, "strong");
+      const bool trip = p.sequence == chart.tripped;  // the two are often neighbours: one word left, one right
+      svg.text(at + (trip ? 2 : -2), top - 2, trip ? "trip" : "suspect", trip ? Anchor::start : Anchor::end, "strong");
     }
     if (i % label_each == 0 || i + 1 == chart.points.size())
       svg.text(at, bottom + 18, fmt::format("{}", p.sequence), Anchor::middle, "soft");
@@ -170,7 +171,7 @@ std::string bisect_chart(const BisectChart& chart) {
   std::map<int, int> beside;  // measurements of one point sit side by side
   for (const auto& d : chart.dots) {
     const int n = beside[d.point]++;
-    const double step = std::min(7.0, slot / 4);
+    const double step = std::min(11.0, slot / 6);
     const double at = x(d.point) + step * ((n % 2 == 0 ? 1 : -1) * static_cast<double>((n + 1) / 2));
     const auto& name = chart.names[static_cast<std::size_t>(d.point)];
     auto tip = fmt::format("{}: {}, {} {}", round_of(d.block), name, number(d.value * scaled.factor), scaled.unit);
@@ -180,7 +181,7 @@ std::string bisect_chart(const BisectChart& chart) {
     }
     svg.circle(at, y(d.value), 4, d.confirm ? "hollow" : "dot", tip);
     if (chart.dots.size() <= 80 && d.block >= 0)
-      svg.text(at + 5, y(d.value) - 5, fmt::format("{}", d.block + 1), Anchor::start, "soft");
+      svg.text(at, y(d.low < d.high ? d.high : d.value) - 7, fmt::format("{}", d.block + 1), Anchor::middle, "soft");
   }
   const double largest =
       chart.posterior.empty() ? 1 : std::max(1e-9, *std::max_element(chart.posterior.begin(), chart.posterior.end()));

@@ -161,7 +161,9 @@ std::string conditions_table(const NightModel& model) {
               {"condition", "lowest", "highest", "unit"}, {false, true, true, false});
   for (const auto& [name, range] : seen) {
     const auto [words, unit] = condition_words(name);
-    table.row({html(words), html(number(range.first)), html(number(range.second)), html(unit)});
+    // Microseconds of a clock are nothing to read.
+    const auto shown = [](double value) { return html(value > 0 && value < 0.001 ? "< 0.001" : number(value)); };
+    table.row({html(words), shown(range.first), shown(range.second), html(unit)});
   }
   return table.str();
 }

@@ -53,7 +53,8 @@ SideBySide side_by_side(const std::vector<Figure>& figures) {
 }
 
 std::string verdict_word(const Figure& figure) {
-  if (figure.red || figure.verdict == "trip") return "WORSENS";
+  if (figure.verdict == "trip") return "WORSENS";
+  if (figure.red) return "red";  // its change is against the level it fell to
   if (figure.verdict == "gain") return "IMPROVES";
   if (figure.verdict == "good" || figure.verdict.empty()) return "";
   auto out = figure.verdict;

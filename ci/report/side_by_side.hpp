@@ -25,7 +25,7 @@ struct SideBySide {
 };
 [[nodiscard]] SideBySide side_by_side(const std::vector<Figure>& figures);
 
-// "IMPROVES", "WORSENS" where the verdict says so, in words else; "" for a figure that is as it was.
+// "IMPROVES", "WORSENS" in the night that says so, "red" after it, in words else; "" for a figure that is as it was.
 [[nodiscard]] std::string verdict_word(const Figure& figure);
 
 }  // namespace nightgate::report

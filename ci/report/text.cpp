@@ -231,6 +231,7 @@ Scaled scale_for(double largest, std::string_view unit) {
     return {1, "\xC2\xB5s"};
   }
   if (unit == "ms" && largest >= 1e4) return {1e-3, "s"};
+  if (unit == "s" && largest > 0 && largest < 0.1) return {1e3, "ms"};
   if (unit == "ns") {
     if (largest >= 1e9) return {1e-9, "s"};
     if (largest >= 1e6) return {1e-6, "ms"};

@@ -43,7 +43,8 @@ def steps(night, level, drop_at, share):
 
 
 def write_history(path, nights=40):
-    """40 nights of six metrics, four of them with hostile names; two fall in night 30, one of them for good."""
+    """40 nights of eight metrics, four of them with hostile names; two fall in night 30, one of them for good; one gets
+    five times as slow in night 38."""
     with open(path, "w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         rows.writerow("time commit machine metric unit better value".split())
@@ -53,6 +54,8 @@ def write_history(path, nights=40):
             back = 0 if night >= 36 else 0.3
             rows.writerow([time, sha, "bench-1", "default.work.ops", "1/s", "higher", f"{steps(night, 12345, 30, 0.3):.2f}"])
             rows.writerow([time, sha, "bench-1", "default.work.lag", "ms", "lower", f"{steps(night + 3, 4.2, 33, -back):.4f}"])
+            rows.writerow([time, sha, "bench-1", "second.work.ops", "1/s", "higher", f"{steps(night + 5, 3210, 99, 0):.2f}"])
+            rows.writerow([time, sha, "bench-1", "second.work.lag", "ms", "lower", f"{steps(night + 7, 2.1, 45, -4.2):.4f}"])
             for place, name in enumerate(HOSTILE):
                 rows.writerow([time, sha, "bench-1", name, "ms", "lower", f"{steps(night + place, 50, 99, 0):.3f}"])
 
@@ -117,11 +120,13 @@ class Site(PageCase):
         site = self.make()
         machine = site / "machine" / "bench-1"
         metrics = {p.read_text().split("<h1>")[1].split("</h1>")[0]: p for p in (machine / "metric").iterdir()}
-        self.assertEqual(len(metrics), 6)
-        pages = {"site-index": (site / "index.html", ["default.work.ops", "Open regressions"]),
+        self.assertEqual(len(metrics), 8)
+        pages = {"site-index": (site / "index.html", ["default.work.ops", "Open regressions", "times as bad"]),
                  "site-metrics": (machine / "metrics.html", [shown(name) for name in HOSTILE]),
                  "site-metric": (machine / "metric/default.work.ops.html", ["Change points", "29.9 %"]),
                  "site-night": (machine / "night/30.html", [shown(name) for name in HOSTILE]),
+                 "quick-beside": (machine / "night/40.html", ["Deployments side by side", "work.ops, 1/s", "second", "red"]),
+                 "quick-five": (machine / "night/39.html", ["times as bad"]),
                  "site-trip": (site / "trip/1.html", ["default.work.ops"]),
                  "quick-ledger": (site / "ledger.html", ["Nothing"])}
         for place, name in enumerate(HOSTILE):
@@ -156,7 +161,7 @@ class Site(PageCase):
         self.assertEqual(when, {p: p.stat().st_mtime_ns for p in site.rglob("*.html")})
         # A night adds its page, and the one before links to it.
         text = (self.dir / "history.csv").read_text(encoding="utf-8").splitlines()
-        more = [line.replace(line[:20], "2026-06-01T01:00:00Z") for line in text[-6:]]
+        more = [line.replace(line[:20], "2026-06-01T01:00:00Z") for line in text[-8:]]
         (self.dir / "more.csv").write_text("\n".join([text[0], *more]) + "\n", encoding="utf-8")
         self.program("import", "more.csv")
         self.program("report", "site", "site")

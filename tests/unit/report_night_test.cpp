@@ -62,6 +62,7 @@ TEST_CASE("Deployments with the same scenarios stand side by side, a unit per ro
   REQUIRE(all.rows[0].cells.size() == 2);
   CHECK(verdict_word(*all.rows[0].cells[0]).empty());
   CHECK(verdict_word(*all.rows[0].cells[1]) == "WORSENS");
+  CHECK(verdict_word({"b.s.p99", "us", "good", 52000, 0, true}) == "red");
 }
 
 TEST_CASE("The night's page has columns for deployments and rows for scenarios", "[report]") {
