@@ -52,7 +52,7 @@ void PairWatch::round(int rounds, const compare::Outcome& outcome) {
       for (const auto& m : comparison.metrics) open += m.result.open ? 1 : 0;
     }
   }
-  log::info(fmt::format("pair {}: {} of {} verdicts reached", rounds, all - open, all));
+  log::info(fmt::format("pair {}: {} of {} figures settled", rounds, all - open, all));
 }
 
 int exit_after(int verdict, const Status& kept) {
