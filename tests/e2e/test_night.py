@@ -104,6 +104,9 @@ class Night(ProjectCase):
         page = self.program("report", "night", "8").out
         self.assertIn("default.work (control, A/A)", page)
         self.assertIn("Control against itself", page)
+        # A line per finished start: median, spread, baseline.
+        self.assertRegex(self.program("nightly", "--force", code=None).err,
+                         r"default\.work start 1: .*ops [\d,]+ 1/s \(spread \d+\.\d %\), baseline [\d,]+")
 
     def test_without_a_control_a_slow_machine_is_never_good_by_luck(self):
         project = self.project([GOOD] * 9)
