@@ -263,4 +263,31 @@ judge::NightInput readings_of(const Outcome& outcome, const std::vector<Cell>& c
   return input;
 }
 
+void add_unnamed(judge::NightInput& input, const std::vector<Cell>& cells, const std::vector<Failure>& failures,
+                 std::vector<store::MetricInfo>& infos) {
+  const auto named = [&](const Cell& cell) {
+    const auto of_cell = [&](const auto& one) { return one.metric.rfind(cell.name() + ".", 0) == 0; };
+    return std::ranges::any_of(input.readings, of_cell) || std::ranges::any_of(input.missing, of_cell);
+  };
+  for (const auto& failure : failures) {
+    const auto cell = std::ranges::find_if(cells, [&](const Cell& one) { return one.name() == failure.what; });
+    if (cell == cells.end() || named(*cell)) continue;
+    const auto add = [&](std::string name, std::string unit, store::Better better) {
+      input.missing.push_back({name, failure.why});
+      infos.push_back({std::move(name), std::move(unit), better, true});
+    };
+    const auto& declared = cell->scenario->metrics;
+    const bool is_command = std::holds_alternative<config::CommandLoad>(cell->scenario->load);
+    const auto rate = declared.find("rate");
+    if (!is_command && (rate == declared.end() || rate->second.gated))
+      add(cell->name() + ".rate", "requests/s", store::Better::higher);
+    for (const auto& [name, info] : declared) {
+      if (!is_command || !info.gated) continue;
+      add(cell->name() + "." + name, info.unit,
+          info.better == config::Better::higher ? store::Better::higher : store::Better::lower);
+    }
+    if (!named(*cell)) add(cell->name(), "", store::Better::higher);
+  }
+}
+
 }  // namespace nightgate::nightly

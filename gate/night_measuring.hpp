@@ -41,5 +41,9 @@ struct Measured {
 // metrics that the last judged night had (under the same definition) and tonight has not are `missing` by name.
 [[nodiscard]] judge::NightInput readings_of(const Outcome& outcome, const std::vector<Cell>& cells,
                                             const Measured& measured, const std::optional<judge::NightInput>& last);
+// What failed before anybody knew its figures' names (a first night) is missing by the name that it will have, so that
+// the night never looks whole: the rate of wrk and the open loop, what the config declares of a command, else the cell.
+void add_unnamed(judge::NightInput& input, const std::vector<Cell>& cells, const std::vector<Failure>& failures,
+                 std::vector<store::MetricInfo>& infos);
 
 }  // namespace nightgate::nightly

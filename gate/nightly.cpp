@@ -228,7 +228,7 @@ Status finish_night(const Parts& parts, const std::vector<Cell>& cells, Measured
   if (!last)
     outcome.failures.push_back(
         {"history", "what was expected tonight could not be read: " + last.error().text(), false});
-  const auto input = readings_of(outcome, cells, measured, last ? *last : std::nullopt);
+  auto input = readings_of(outcome, cells, measured, last ? *last : std::nullopt);
   outcome.measurements = std::move(measured.target);
   if (input.readings.empty()) {
     return close_without_verdict(parts, outcome,
@@ -236,7 +236,9 @@ Status finish_night(const Parts& parts, const std::vector<Cell>& cells, Measured
                                      ? "nothing gated was measured"
                                      : outcome.failures.front().what + ": " + outcome.failures.front().why);
   }
-  NG_CHECK(parts.recorder.put_readings(outcome.night.run, input, infos_of(outcome.measurements)));
+  auto infos = infos_of(outcome.measurements);
+  add_unnamed(input, cells, measured.failures, infos);
+  NG_CHECK(parts.recorder.put_readings(outcome.night.run, input, infos));
   return judge_night(parts, outcome);
 }
 

@@ -110,7 +110,8 @@ Result<Bench> open_bench(const Options& options, const config::Config& config, S
   const auto what = fmt::format("nightgate {} of project {}", options.verb, config.project);
   auto lock = measure::lock_host(what, std::chrono::seconds(0));
   if (!lock && lock.error().code == Code::busy && wait.count() > 0) {
-    log::notice(fmt::format("{}; waiting up to {} minutes", lock.error().message,
+    const auto& said = lock.error().message;  // "... is held by ...; and what to do then"
+    log::notice(fmt::format("{}; waiting up to {} minutes", said.substr(0, said.find("; waited")),
                             std::chrono::duration_cast<std::chrono::minutes>(wait).count()));
     lock = measure::lock_host(what, wait);
   }

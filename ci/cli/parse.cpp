@@ -148,8 +148,11 @@ class Builder {
     history->add_option("--limit", o_.limit, "nights shown (default 60)")->check(CLI::Range(1, 100000));
     history->add_option("--machine", o_.machine, "another machine's nights");
 
-    auto* replay = verb("replay", "run the gate's rules over a recorded history as if night by night",
-                        "nightgate replay history.csv --json");
+    auto* replay = verb(
+        "replay",
+        "run the gate's rules over a recorded history as if night by night (nobody decides there: of a file, the first "
+        "good night recovers, where a real night waits for the second)",
+        "nightgate replay history.csv --json");
     replay
         ->add_option("file", o_.positional,
                      "history in any format that import reads; none: the store, by the config's rules")

@@ -132,6 +132,10 @@ Result<int> verb_import(const Options& options) {
   } else {
     print(fmt::format("{} nights with {} values imported, {} were there already; {} nights judged\n", imported.nights,
                       imported.rows, imported.already_there, judged));
+    for (const auto& [machine, first] : imported.first) {
+      print(fmt::format("machine {}: nights from number {} on; next: nightgate status{}\n", machine, first,
+                        machine == machine_name(Options{}, config) ? "" : " --machine " + machine));
+    }
   }
   return 0;
 }

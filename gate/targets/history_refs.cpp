@@ -61,7 +61,10 @@ Result<git::Commit> branch_tip(git_repository* repository, const std::string& br
   }
   const auto names = branch_names(repository);
   if (names.empty()) {
-    return fail(Code::usage, fmt::format("the repository at {} has no branch yet", git_repository_path(repository)));
+    return fail(
+        Code::usage,
+        fmt::format("the repository at {} has no branch yet: commit something, or name another by repository.path",
+                    git_repository_path(repository)));
   }
   const std::vector<std::string> shown(
       names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(names.size(), 8)));

@@ -57,3 +57,18 @@ class FaultyNight(Case):
     def test_a_broker_that_answers_errors(self):
         self.configure(path="/no/such/path")
         self.faulty_night(1, "404")
+
+    def test_a_scenario_that_fails_in_the_very_first_night(self):
+        """Its figures have no names yet; the night must not look whole for that."""
+        config = json.loads((self.dir / "nightgate.json").read_text())
+        config["scenarios"]["absent"] = {"load": {"wrk": {"connections": 4, "seconds": 0.4, "path": "/no/such/path"}},
+                                         "repeats": 1, "warmup_seconds": 0.2, "expect": [200]}
+        (self.dir / "nightgate.json").write_text(json.dumps(config, indent=2))
+        run(["git", "-C", self.dir / "repo", "update-ref", "refs/heads/main", self.merges[1]["commit"]])
+        self.assertIn("404", self.program("nightly", "--quiet", code=3).out)
+        status = self.program("status", "--json", code=4).json()
+        self.assertEqual([m["metric"] for m in status["no_verdict"]], ["memory.absent.rate"])
+        self.assertIn("404", status["no_verdict"][0]["reason"])
+        self.assertIn("memory.absent", self.program("report", "night", "1", "--format", "markdown").out)
+        self.assertIn("404", self.program("history", "memory.absent.rate", "--explain", "1").out)
+

@@ -80,6 +80,14 @@ class FirstNight(ProjectCase):
         (self.dir / "perf.jsonl").write_text(lines(12, 1000))
         self.program("import", "perf.jsonl", "--machine", "bench-1")
 
+    def test_nights_of_another_machine_are_named_not_shown_as_nothing(self):
+        self.project([(1000, 5)])
+        (self.dir / "perf.jsonl").write_text(lines(3, 1000))
+        said = self.program("import", "perf.jsonl", "--machine", "bench-7").out
+        self.assertIn("nightgate status --machine bench-7", said)
+        self.assertIn("bench-7", self.program("history", code=2).err)
+        self.assertIn("memory.work", self.program("history", "--machine", "bench-7").out)
+
     def test_a_good_one(self):
         self.moved_in(1000)
         night = self.night(1)
