@@ -8,6 +8,7 @@
 
 #include "config/fields.hpp"
 #include "gate/base/log.hpp"
+#include "gate/base/secrets.hpp"
 
 namespace nightgate::config {
 namespace {
@@ -79,6 +80,15 @@ Result<Config> decode(const nlohmann::json& json, const fs::path& directory, con
   return config;
 }
 
+// Builds, brokers, hooks and all else that is started do without the secrets that the config names.
+void keep_secrets(const Config& config) {
+  if (config.targets.image) keep_from_children(config.targets.image->password_env);
+  if (config.report.github) keep_from_children(config.report.github->token_env);
+  for (const auto* variable : {&config.repository.token_env, &config.store_password_env, &config.report.webhook_env}) {
+    keep_from_children(*variable);
+  }
+}
+
 }  // namespace
 
 const Deployment* Config::find_deployment(std::string_view name) const {
@@ -115,7 +125,9 @@ Result<Config> load(const fs::path& file) {
                                          text.error().message));
   }
   if (!text) return tl::unexpected<Error>(text.error());
-  return parse(*text, fs::absolute(file).parent_path(), file.filename().string());
+  NG_TRY(auto config, parse(*text, fs::absolute(file).parent_path(), file.filename().string()));
+  keep_secrets(config);
+  return config;
 }
 
 namespace {

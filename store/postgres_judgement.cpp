@@ -153,6 +153,12 @@ Status mark_judged(Connection& db, const NightRow& night, const Judgement& judge
                  .boolean(judgement.open_question)
                  .text(judgement.reason));
   if (!marked) return tl::unexpected(std::move(marked).error());
+  // Its run is over with it: whoever was killed before saying so would leave it running for ever.
+  auto ended = db.run(
+      "UPDATE run SET state = 'done', ended = now() WHERE state = 'running' AND run_id = (SELECT run_id FROM night "
+      "WHERE night_id = $1)",
+      Params().integer(night.night));
+  if (!ended) return tl::unexpected(std::move(ended).error());
   return {};
 }
 

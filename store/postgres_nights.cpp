@@ -57,6 +57,10 @@ Result<Night> further_attempt(Connection& db, const Place& place, const Run& run
   NG_TRY(const auto run_id, put_run(db, run));
   const Params params = Params().integer(there.integer(0, 0)).integer(run_id).text(run.machine_class);
   NG_CHECK(
+      db.run("UPDATE run SET state = 'failed', ended = now() WHERE state = 'running' AND run_id = (SELECT run_id FROM "
+             "night WHERE night_id = $1)",
+             Params().integer(there.integer(0, 0))));
+  NG_CHECK(
       db.run("UPDATE night SET attempt = attempt + 1, run_id = $2, machine_class = $3, state = 'measuring', "
              "reason = '', environment = false, open_question = false, imported = false WHERE night_id = $1",
              params));
@@ -75,6 +79,11 @@ Status close_unfinished(Connection& db, const Place& place) {
       "away' WHERE project_id = $1 AND machine_id = $2 AND state = 'measuring'",
       Params().integer(place.project).integer(place.machine));
   if (!closed) return tl::unexpected(std::move(closed).error());
+  auto ended = db.run(
+      "UPDATE run SET state = 'failed', ended = now() WHERE state = 'running' AND run_id IN (SELECT run_id FROM night "
+      "WHERE project_id = $1 AND machine_id = $2 AND state = 'no_verdict')",
+      Params().integer(place.project).integer(place.machine));
+  if (!ended) return tl::unexpected(std::move(ended).error());
   return {};
 }
 
@@ -224,6 +233,10 @@ Status PostgresStore::set_night(const std::string& run, NightState state, const 
         connection_->run("UPDATE night SET state = 'no_verdict', reason = $2 WHERE night_id = $1 AND state <> "
                          "'judged'",
                          Params().integer(night.night).text(reason)));
+    NG_CHECK(connection_->run(
+        "UPDATE run SET state = 'failed', ended = now() WHERE state = 'running' AND run_id = (SELECT run_id FROM night "
+        "WHERE night_id = $1 AND state = 'no_verdict')",
+        Params().integer(night.night)));
     return {};
   });
 }

@@ -13,6 +13,7 @@ namespace nightgate::cli {
 struct Options {
   std::string verb;
   std::string config = "nightgate.json";
+  std::string config_from;  // commit; empty: the config and its files as they lie there
   bool json = false;
   bool quiet = false;
 
@@ -24,6 +25,8 @@ struct Options {
   double max_minutes = 0;  // 0: from the config
   double error = 0, min_change = 0;
   int max_measurements = 0, pairs = 0, min_pairs = 0, limit = 60, starts = 0, rounds = 5;
+  int days = 0;  // store fold --older-than; 0: not given
+  bool dry_run = false;
   bool force = false, all = false, changes = false, noise = false, record = false, yes = false, strict = false;
   bool ladder = false, add = false;
   std::string explain;

@@ -8,6 +8,7 @@
 #include <climits>
 #include <csignal>
 
+#include "ci/cli/trusted_config.hpp"
 #include "gate/base/json.hpp"
 #include "gate/base/log.hpp"
 
@@ -35,7 +36,10 @@ bool stop_requested() {
   return installed && stop_flag;
 }
 
-Result<config::Config> load_config(const Options& options) { return config::load(options.config); }
+Result<config::Config> load_config(const Options& options) {
+  return options.config_from.empty() ? config::load(options.config)
+                                     : load_config_of(options.config, options.config_from);
+}
 
 Result<store::OpenOptions> store_options(const config::Config& config) {
   store::OpenOptions open;

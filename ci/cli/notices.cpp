@@ -215,7 +215,7 @@ Status leave_sign(store::Store& store, const config::Config& config, const night
 std::string sign_key(const std::string& machine) { return "last-" + machine; }
 
 Status deliver_pending(store::Store& store, const config::Config& config, const github::Channels& channels) {
-  NG_CHECK(make_directories(config.state));
+  NG_CHECK(make_directories(config.state, true));
   NG_TRY(const auto lock, FileLock::take(config.state / "notify.lock", "telling people", std::chrono::seconds(60)));
   const auto http = make_http_client();
   NG_TRY(const auto done, github::deliver(store, channels, *http, system_clock(), config.project));

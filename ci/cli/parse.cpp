@@ -32,7 +32,11 @@ class Builder {
  private:
   CLI::App* verb(const char* name, const char* does, const char* example, bool config = true) {
     auto* sub = app_.add_subcommand(name, does);
-    if (config) sub->add_option("--config", o_.config, "configuration file (default nightgate.json)");
+    if (config) {
+      sub->add_option("--config", o_.config, "configuration file (default nightgate.json)");
+      sub->add_option("--config-from", o_.config_from,
+                      "commit to read the configuration and the files it names from (for code of strangers)");
+    }
     sub->add_flag("--json", o_.json, "one JSON document on stdout, nothing else there");
     sub->add_flag("--quiet", o_.quiet, "no progress on stderr, warnings and errors only");
     sub->footer(std::string("Example:\n  ") + example);
@@ -191,10 +195,13 @@ class Builder {
     exporting->add_option("file", o_.positional, "file to write; - for stdout")->required()->expected(1);
     exporting->add_option("--format", o_.format, "csv or jsonl (default: by the file's name)");
     exporting->add_option("--machine", o_.machine, "only this machine's nights");
-    auto* store = verb("store", "the database: status, migrate, backup, restore", "nightgate store status");
-    store->add_option("action", o_.action, "status, migrate, backup or restore")
+    auto* store = verb("store", "the database: status, migrate, backup, restore, fold", "nightgate store status");
+    store->add_option("action", o_.action, "status, migrate, backup, restore, or fold old samples into their medians")
         ->required()
-        ->check(CLI::IsMember({"status", "migrate", "backup", "restore"}));
+        ->check(CLI::IsMember({"status", "migrate", "backup", "restore", "fold"}));
+    store->add_option("--older-than", o_.days, "fold: days; medians and verdicts stay, single samples go")
+        ->check(CLI::Range(1, 100000));
+    store->add_flag("--dry-run", o_.dry_run, "fold: only count");
     store->add_option("file", o_.positional, "file of backup and restore")->expected(0, 1);
     auto* ledger = verb("ledger", "what was tried, measured and decided, kept or dropped",
                         "nightgate ledger 7 --verdict dropped --reason 'no gain at 200 connections'");

@@ -8,6 +8,7 @@
 #include "ci/cli/output.hpp"
 #include "gate/base/log.hpp"
 #include "gate/base/notify.hpp"
+#include "gate/base/secrets.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -32,6 +33,7 @@ Result<int> dispatch(const Options& options) {
 
 int run(int argc, char** argv) {
   try {
+    protect_memory();
     notify::take_socket();
     auto parsed = parse(argc, argv);
     if (!parsed.go) return parsed.exit_code;

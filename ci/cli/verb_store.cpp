@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/cli/context.hpp"
+#include "gate/base/clock.hpp"
 #include "store/backup.hpp"
+#include "store/retention.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -67,6 +69,27 @@ Result<int> tell_backup(const Options& options, const store::BackupReport& repor
   return 0;
 }
 
+// Raw samples of this project's runs that began more than so many days ago; their medians, verdicts and trips stay.
+Result<int> fold(const Options& options, const config::Config& config, const store::OpenOptions& open) {
+  if (options.days == 0) return fail(Code::usage, "store fold needs --older-than DAYS, for example --older-than 365");
+  const Instant older_than = system_clock().now() - std::chrono::hours(24) * options.days;
+  NG_TRY(const auto folded, store::fold_samples(open, config.project, older_than, options.dry_run));
+  if (options.json) {
+    print_json(options, {{"action", "fold"},
+                         {"older_than", to_rfc3339(older_than)},
+                         {"dry_run", options.dry_run},
+                         {"measurements", folded.measurements},
+                         {"repeats", folded.repeats},
+                         {"samples", folded.samples}});
+  } else {
+    print(
+        fmt::format("{} {} samples of {} repeats in {} measurements from before {}; medians, verdicts and trips stay\n",
+                    options.dry_run ? "would remove" : "removed", folded.samples, folded.repeats, folded.measurements,
+                    to_rfc3339(older_than)));
+  }
+  return 0;
+}
+
 Result<std::string> file_of(const Options& options) {
   if (!options.positional.empty()) return options.positional[0];
   return fail(Code::usage,
@@ -80,6 +103,7 @@ Result<int> verb_store(const Options& options) {
   NG_TRY(const auto open, store_options(config));
   if (options.action == "status") return tell_status(options, open);
   if (options.action == "migrate") return do_migrate(options, open);
+  if (options.action == "fold") return fold(options, config, open);
   NG_TRY(const auto file, file_of(options));
   if (options.action == "backup") {
     NG_TRY(const auto report, store::backup(open, file));
@@ -89,7 +113,7 @@ Result<int> verb_store(const Options& options) {
     NG_TRY(const auto report, store::restore(open, file));
     return tell_backup(options, report, "restored from");
   }
-  return fail(Code::usage, "store takes status, migrate, backup or restore");
+  return fail(Code::usage, "store takes status, migrate, backup, restore or fold");
 }
 
 }  // namespace nightgate::cli

@@ -127,7 +127,7 @@ Status alarm_without_store(const config::Config& config, const github::Channels&
       channels, *http,
       {config.project, machine, "no-store-" + to_rfc3339(hour).substr(0, 10), "no_night", sentence, ""},
       system_clock().now()));
-  NG_CHECK(make_directories(config.state));
+  NG_CHECK(make_directories(config.state, true));
   return write_file(mark, "told\n");
 }
 

@@ -14,17 +14,23 @@ random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 program=${NIGHTGATE_PROGRAM:?}
 command=${NIGHTGATE_COMMAND:-compare}
 config=${NIGHTGATE_CONFIG:-nightgate.json}
+config_from=${NIGHTGATE_CONFIG_FROM:-base}
 fail_on=${NIGHTGATE_FAIL_ON:-no-verdict}
 comment=${NIGHTGATE_COMMENT:-on-change}
 [[ $fail_on =~ ^(regression|no-verdict|never)$ ]] || fail "fail-on is regression, no-verdict or never; found: $fail_on"
+[[ $config_from =~ ^(base|head)$ ]] || fail "config-from is base or head; found: $config_from"
 [[ $comment =~ ^(always|on-change|never)$ ]] || fail "comment is always, on-change or never; found: $comment"
 
+# In a pull request its author does not decide what is run here: the base branch's configuration and files count.
+options=("--config=$config" --json)
+[[ $config_from == head || -z ${GITHUB_BASE_REF:-} ]] || options+=("--config-from=refs/remotes/origin/$GITHUB_BASE_REF")
+
 case $command in
-  compare) arguments=(compare "--config=$config" --json -- "${NIGHTGATE_BASE:-merge-base}" "${NIGHTGATE_HEAD:-HEAD}") ;;
-  nightly) arguments=(nightly "--config=$config" --json) ;;
+  compare) arguments=(compare "${options[@]}" -- "${NIGHTGATE_BASE:-merge-base}" "${NIGHTGATE_HEAD:-HEAD}") ;;
+  nightly) arguments=(nightly "${options[@]}") ;;
   bisect)
     [[ -n ${NIGHTGATE_METRIC:-} ]] || fail "command bisect needs the input metric (deployment.scenario.metric)"
-    arguments=(bisect "--config=$config" --json "--good=${NIGHTGATE_BASE:-}" "--bad=${NIGHTGATE_HEAD:-HEAD}"
+    arguments=(bisect "${options[@]}" "--good=${NIGHTGATE_BASE:-}" "--bad=${NIGHTGATE_HEAD:-HEAD}"
       "--metric=$NIGHTGATE_METRIC")
     ;;
   *) fail "command is compare, nightly or bisect; found: $command" ;;

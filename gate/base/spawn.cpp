@@ -18,6 +18,8 @@
 #include <mutex>
 #include <thread>
 
+#include "gate/base/secrets.hpp"
+
 namespace nightgate::spawn {
 namespace {
 
@@ -42,7 +44,8 @@ std::vector<std::string> environment_of(const Command& command) {
   std::vector<std::string> out;
   for (char** entry = environ; !command.clear_environment && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (command.environment.count(std::string(text.substr(0, text.find('=')))) == 0) out.emplace_back(text);
+    const auto name = text.substr(0, text.find('='));
+    if (command.environment.count(std::string(name)) == 0 && !is_kept_from_children(name)) out.emplace_back(text);
   }
   for (const auto& [name, value] : command.environment) out.push_back(name + "=" + value);
   return out;

@@ -96,7 +96,8 @@ std::size_t AnswerParser::feed_head(std::string_view bytes) {
 void AnswerParser::head_is_complete() {
   const std::string_view head(text_);
   std::uint64_t status = 0;
-  if (!head.starts_with("HTTP/1.") || head.size() < 12 || !whole_number(head.substr(9, 3), 10, status)) {
+  const bool is_answer = head.starts_with("HTTP/1.") && head.size() >= 12 && head[8] == ' ';
+  if (!is_answer || !whole_number(head.substr(9, 3), 10, status) || status < 100) {
     state_ = State::broken;
     return;
   }

@@ -38,6 +38,7 @@ Status Builds::prepare(const Target& target, const fs::path& directory) {
   if (const auto known = failed_.find(target.commit); known != failed_.end()) return fail(Code::measure, known->second);
   std::error_code error;
   if (fs::is_directory(directory, error)) return {};
+  NG_CHECK(make_directories(config_.state, true));
   NG_CHECK(make_directories(root()));
   const auto wait = std::chrono::minutes(config_.targets.build->timeout_minutes);
   NG_TRY(const auto lock, FileLock::take(root() / "lock", "building " + target.label, wait));

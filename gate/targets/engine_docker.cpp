@@ -302,6 +302,9 @@ class DockerEngine final : public Engine {
     request.url = "http://engine" + path;
     request.unix_socket = socket_;
     auto response = http_->send(request);
+    if (!response && response.error().code == Code::bad_data) {  // not our user's mistake: nothing can be measured
+      return fail(Code::measure, "what answers at " + socket_ + " is no container engine: " + response.error().message);
+    }
     if (response || response.error().code != Code::away) return response;
     Error error = response.error();
     if (::access(socket_.c_str(), F_OK) != 0) {

@@ -246,7 +246,7 @@ Result<std::unique_ptr<History>> open_clone(const config::Config& config) {
     NG_TRY(token, config::secret_from_environment(config.repository.token_env));
   }
   const fs::path path = config.state / ("repository-" + sha256_hex(config.repository.url).substr(0, 12));
-  NG_CHECK(make_directories(config.state));
+  NG_CHECK(make_directories(config.state, true));
   NG_TRY(auto repository, open_or_clone(path, config.repository, token));
   return std::make_unique<GitHistory>(std::move(repository), config.repository, path, std::move(token));
 }

@@ -34,14 +34,14 @@ Status write_list(const fs::path& file, const std::vector<Entry>& entries) {
   auto json = nlohmann::json::array();
   for (const Entry& entry : entries)
     json.push_back({{"reference", entry.reference}, {"id", entry.id}, {"size", entry.size}});
-  NG_CHECK(make_directories(file.parent_path()));
+  NG_CHECK(make_directories(file.parent_path(), true));
   return write_file(file, dump_json(json, 1) + "\n");
 }
 
 }  // namespace
 
 Status ImageCache::used(const std::string& reference, const ImageInfo& info, bool pulled) {
-  NG_CHECK(make_directories(file_.parent_path()));
+  NG_CHECK(make_directories(file_.parent_path(), true));
   NG_TRY(const auto lock, FileLock::take(file_.string() + ".lock", "the list of images", std::chrono::seconds(60)));
   auto entries = read_list(file_);
   const auto known = std::ranges::find(entries, reference, &Entry::reference);

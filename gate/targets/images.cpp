@@ -97,7 +97,7 @@ class RegistryImages final : public Images {
     const auto seen = look(registry, image);
     if (seen) {
       const std::string commit = seen->revision.size() == 40 && is_commit(seen->revision) ? seen->revision : "";
-      return Target{commit, seen->digest, std::string(reference), ImageTarget{by_digest(image, seen->digest)}};
+      return Target{commit, seen->digest, std::string(reference), ImageTarget{pinned(image, seen->digest)}};
     }
     // Not in a registry that answers: an image made on this machine will do.
     const auto local = engine_->image(reference);
@@ -113,6 +113,7 @@ class RegistryImages final : public Images {
     const bool pulled = !info;
     if (pulled) {
       NG_TRY(const ImageRef image, formats::parse_image_ref(reference));
+      tell_moved_tag(image);
       log::info("pulling " + reference);
       NG_CHECK(engine_->pull(reference, options_for(image).login));
       info = engine_->image(reference);
@@ -122,6 +123,22 @@ class RegistryImages final : public Images {
   }
 
  private:
+  // Tags move. What was looked up is measured, by its digest; when its tag names something else by now, that is said.
+  void tell_moved_tag(const ImageRef& image) {
+    const auto tagged = tags_of_.find(image.digest);
+    if (tagged == tags_of_.end()) return;
+    const auto now = Registry(options_for(image)).digest(tagged->second);
+    if (!now || *now == image.digest) return;
+    log::notice(fmt::format("{} was moved since it was looked up: it is {} by now, and {} is measured",
+                            tagged->second.text(), *now, image.digest));
+  }
+
+  // By digest, and its tag remembered.
+  std::string pinned(const ImageRef& image, const std::string& digest) {
+    if (image.digest.empty()) tags_of_.insert_or_assign(digest, image);
+    return by_digest(image, digest);
+  }
+
   static std::string host_of(const std::optional<config::ImageSource>& source) {
     if (!source) return {};
     const auto filled =
@@ -178,7 +195,7 @@ class RegistryImages final : public Images {
   }
 
   Result<Found> judged(const Merge& merge, const ImageRef& image, const Seen& seen) {
-    Target target{merge.commit, seen.digest, label_of(merge), ImageTarget{by_digest(image, seen.digest)}};
+    Target target{merge.commit, seen.digest, label_of(merge), ImageTarget{pinned(image, seen.digest)}};
     if (seen.revision.empty() || names(seen.revision, merge.commit)) return Found(std::move(target));
     NG_TRY(const auto other, owner_of(seen.revision, seen.digest));
     if (other.empty()) {
@@ -249,7 +266,8 @@ class RegistryImages final : public Images {
   std::unique_ptr<Engine> engine_;
   RegistryOptions options_;
   ImageCache cache_;
-  std::string registry_;  // host of the configured one
+  std::string registry_;                     // host of the configured one
+  std::map<std::string, ImageRef> tags_of_;  // by digest: the name with a tag that was looked up
   std::vector<std::string> tags_;
   std::vector<char> looked_;
   std::unordered_map<std::string, std::string> digests_;  // by the commit that a label names

@@ -1,7 +1,9 @@
-// What the store costs: samples a second, bytes a night, and what judging a night reads from ten years of history.
-//   bench_store_load [series=1000] [nights=3650] [written=20]
+// What the store costs: samples a second, bytes a night, and what judging a night reads from years of history.
+//   bench_store_load [series=200] [nights=1095] [written=30]
+// Four machines write a month at once, then `nights` of history are put behind it, and a week is written on top.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -11,6 +13,7 @@
 #include "store/cluster.hpp"
 #include "store/open.hpp"
 #include "store/postgres_connection.hpp"
+#include "store/retention.hpp"
 
 namespace {
 using namespace nightgate;
@@ -37,13 +40,13 @@ double seconds(Work work) {
   return Seconds(std::chrono::steady_clock::now() - begin).count();
 }
 
-store::Run run_of(const std::string& machine) {
+store::Run run_of(const std::string& machine, int night) {
   store::Run run;
   run.uuid = make_uuid();
   run.kind = store::RunKind::night;
   run.project = "bench";
   run.machine = machine;
-  run.started = system_clock().now();
+  run.started = system_clock().now() - std::chrono::hours(24 * (60 - night));
   return run;
 }
 
@@ -75,8 +78,8 @@ std::int64_t database_bytes(store::Connection& db) {
   return must(db.run("SELECT pg_database_size(current_database())")).integer(0, 0);
 }
 
-void write_a_night(store::Store& store, const std::string& machine) {
-  const auto night = must(store.begin_night(run_of(machine)));
+void write_a_night(store::Store& store, const std::string& machine, int number) {
+  const auto night = must(store.begin_night(run_of(machine, number)));
   judge::NightInput input;
   for (int scenario = 0; scenario < 40; ++scenario) {
     const auto m = measurement_of(night.run, scenario, 30);
@@ -95,19 +98,23 @@ void write_a_night(store::Store& store, const std::string& machine) {
                                   R"("threshold":[0.05,0.04,0.03,0.02],"beyond":[0,0,0,0],"nights":30})"});
   }
   must(store.put_judgement(judgement));
+  must(store.finish_run(night.run, store::RunState::done, system_clock().now(), ""));
 }
 
-void writing(const store::OpenOptions& options, store::Connection& db, int nights) {
+void writing(const store::OpenOptions& options, store::Connection& db, int from, int nights) {
   const auto before = database_bytes(db);
   std::vector<std::thread> machines;
-  double first_half = 0, second_half = 0;
+  double first_half = 0, second_half = 0, slowest = 0;
   const double all = seconds([&] {
     for (int machine = 0; machine < 4; ++machine) {
       machines.emplace_back([&, machine] {
         auto store = must(store::open(options));
         for (int night = 0; night < nights; ++night) {
-          const double took = seconds([&] { write_a_night(*store, "machine" + std::to_string(machine)); });
-          if (machine == 0) (night < nights / 2 ? first_half : second_half) += took;
+          const double took =
+              seconds([&] { write_a_night(*store, "machine" + std::to_string(machine), from + night); });
+          if (machine != 0) continue;
+          (night < nights / 2 ? first_half : second_half) += took;
+          slowest = std::max(slowest, took);
         }
       });
     }
@@ -117,9 +124,24 @@ void writing(const store::OpenOptions& options, store::Connection& db, int night
   const double samples = 4.0 * nights * 6000;
   fmt::print(
       "writing: 4 machines x {} nights of 200 metrics x 30 repeats: {:.1f} s, {:.0f} samples/s, {:.0f} KiB a "
-      "night\n  a night took {:.2f} s in the first half, {:.2f} s in the second\n",
+      "night\n  a night took {:.2f} s in the first half, {:.2f} s in the second, {:.2f} s at most\n",
       nights, all, samples / all, static_cast<double>(database_bytes(db) - before) / 1024 / 4 / nights,
-      first_half / (nights / 2), second_half / (nights - nights / 2));
+      first_half / (nights / 2), second_half / (nights - nights / 2), slowest);
+}
+
+// Raw samples of the first half of the month are folded into their medians.
+void folding(const store::OpenOptions& options, store::Connection& db, int nights) {
+  const auto older_than = system_clock().now() - std::chrono::hours(24 * (60 - nights / 2)) + std::chrono::hours(1);
+  const auto would = must(store::fold_samples(options, "bench", older_than, true));
+  const auto before = database_bytes(db);
+  store::Folded folded;
+  const double took = seconds([&] { folded = must(store::fold_samples(options, "bench", older_than, false)); });
+  must(db.script("VACUUM FULL"));
+  fmt::print(
+      "retention: {} measurements folded ({} announced), {} repeats and {} samples removed in {:.1f} s; the database "
+      "went from {} to {} MiB\n",
+      folded.measurements, would.measurements, folded.repeats, folded.samples, took, before >> 20,
+      database_bytes(db) >> 20);
 }
 
 // Readings and verdicts of `nights` nights, put there by SQL.
@@ -221,8 +243,12 @@ int main(int argc, char** argv) {
     direct.where =
         "host=" + (must(store::prepare_place(state.path())).socket).string() + " user=nightgate dbname=nightgate";
     auto db = must(store::Connection::connect(direct));
-    writing(options, *db, argument(3, 20));
-    reading(options, *db, argument(1, 1000), argument(2, 3650));
+    const int nights = argument(3, 30);
+    writing(options, *db, 0, nights);
+    reading(options, *db, argument(1, 200), argument(2, 1095));
+    fmt::print("with {} nights of {} series behind it, ", argument(2, 1095), argument(1, 200));
+    writing(options, *db, nights, 8);
+    folding(options, *db, nights);
     fs::path file = state.path() / "backup";
     const double took = seconds([&] { must(store::backup(options, file)); });
     fmt::print("backup with its proof: {:.1f} s, {} MiB\n", took, fs::file_size(file) >> 20);

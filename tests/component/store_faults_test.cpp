@@ -173,7 +173,29 @@ TEST_CASE("every older schema, with data in it, comes up to date", "[store]") {
         "INSERT INTO run (uuid, kind, project_id, machine_id, started, state) VALUES "
         "('00000000-0000-4000-8000-000000000001', 'night', 1, 1, now(), 'done'); "
         "INSERT INTO night (project_id, machine_id, sequence, started, run_id, state) VALUES (1, 1, 1, now(), 1, "
-        "'judged'); INSERT INTO night_attempt VALUES (1, 1, 1)"));
+        "'judged'); INSERT INTO night_attempt VALUES (1, 1, 1); "
+        "INSERT INTO definition (hash, body) VALUES ('0123456789abcdef', '{}'); "
+        "INSERT INTO target (project_id, commit, digest) VALUES (1, 'c0ffee', 'sha256:d1'); "
+        "INSERT INTO metric (project_id, name, unit, better) VALUES (1, 'plain.create.rate', 'req/s', 'higher'); "
+        "INSERT INTO measurement (run_id, deployment, scenario, role, arm, start, target_id, definition_id) VALUES "
+        "(1, 'plain', 'create', 'target', 0, 0, 1, 1); "
+        "INSERT INTO repeat (measurement_id, number, attempt, began, ended) VALUES (1, 0, 0, now(), now()); "
+        "INSERT INTO sample VALUES (1, 1, 101.5); "
+        "INSERT INTO measurement_value VALUES (1, 1, 101.5, 101.5, 101.5, 1); "
+        "INSERT INTO reading VALUES (1, 1, 1, 101.5, '')"));
+    if (from >= 2) {
+      NG_OK(
+          connection->script("INSERT INTO verdict (night_id, metric_id, verdict, value) VALUES (1, 1, 'good', 101.5)"));
+    }
+    if (from >= 3) {
+      NG_OK(connection->script(
+          "INSERT INTO run (uuid, kind, project_id, machine_id, started, state) VALUES "
+          "('00000000-0000-4000-8000-000000000002', 'bisect', 1, 1, now(), 'running'); "
+          "INSERT INTO bisect (run_id, project_id, machine_id, metric, good, bad, state, started) VALUES "
+          "(2, 1, 1, 'plain.create.rate', 'aaaa', 'bbbb', 'running', now()); "
+          "INSERT INTO bisect_step (bisect_id, block, slot, position, point, phase, candidate, value, run_id, at) "
+          "VALUES (1, 0, 0, 0, 3, 'search', 0, 99.25, 2, now())"));
+    }
   }
   const auto refused = store::open(cluster.options(database));  // another server's schema is not changed unasked
   REQUIRE_FALSE(refused);
@@ -183,6 +205,12 @@ TEST_CASE("every older schema, with data in it, comes up to date", "[store]") {
   options.migrate = true;
   auto store = value(store::open(options));
   CHECK(value(store->nights("coraine", "bench1", store::newest, 5)).size() == 1);
+  const auto measured = value(store->measurements("00000000-0000-4000-8000-000000000001"));
+  REQUIRE(measured.size() == 1);
+  CHECK(measured[0].repeats.at(0).samples.at("rate") == 101.5);
+  CHECK(value(store->inputs_after("coraine", "bench1", 0)).at(0).input.readings.at(0).value == 101.5);
+  if (from >= 2) CHECK(value(store->verdicts("coraine", "bench1", 1)).at(0).verdict == "good");
+  if (from >= 3) CHECK(value(store->bisect_steps(1)).at(0).value == 99.25);
   judged_night(*store, 100, 2.5);
   CHECK(value(store->nights("coraine", "bench1", store::newest, 5)).at(0).sequence == 2);
 }

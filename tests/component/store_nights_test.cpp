@@ -82,6 +82,27 @@ TEST_CASE("a night that was killed is continued with what it has", "[store]") {
   CHECK(value(store->night("coraine", "bench1", 1))->state == store::NightState::judged);
 }
 
+TEST_CASE("with its night a run is over, also when nobody lived to say so", "[store]") {  // found by killing
+  std::string database;
+  auto store = fresh_store(&database);
+  const auto state_of = [&](const std::string& run) {
+    return ask(database,
+               "SELECT state || coalesce(' ' || (ended > started)::text, '') FROM run WHERE uuid = '" + run + "'");
+  };
+  const auto judged = judged_night(*store, 100, 2.5);
+  CHECK(state_of(judged) == "done true");
+  const auto closed = store->begin_night(some_run(make_uuid()));
+  REQUIRE(closed);
+  CHECK(state_of(closed->run) == "running");
+  REQUIRE(store->set_night(closed->run, store::NightState::no_verdict, "broken"));
+  CHECK(state_of(closed->run) == "failed true");
+  const auto again = store->begin_night(some_run(make_uuid()), 2);
+  REQUIRE(again);
+  const auto third = store->begin_night(some_run(make_uuid()), 2);  // the second attempt was killed
+  REQUIRE(third);
+  CHECK(ask(database, "SELECT count(*) FROM run WHERE state = 'running'") == "1");
+}
+
 TEST_CASE("nights of two machines are numbered apart, also when begun at once", "[store]") {
   std::string database;
   auto store = fresh_store(&database);

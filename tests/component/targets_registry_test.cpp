@@ -1,8 +1,10 @@
 // The registry client and images as targets, against a real registry and a real engine.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <thread>
 
 #include "gate/targets/image_cache.hpp"
@@ -232,6 +234,40 @@ TEST_CASE("images of merges by template", "[targets][registry]") {
   CHECK(typed.digest == std::get<Target>(found[1]).digest);
   CHECK(must(p.finder->parse(b.substr(0, 10))).digest == typed.digest);
   CHECK_FALSE(p.finder->parse(name + ":none"));
+}
+
+namespace {
+
+// What is written to stderr meanwhile.
+std::string stderr_of(const std::function<void()>& body) {
+  const auto dir = must(TempDir::make("ng-stderr"));
+  const Fd before(::dup(STDERR_FILENO));
+  const Fd file(::open((dir.path() / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
+  ::dup2(file.get(), STDERR_FILENO);
+  body();
+  ::dup2(before.get(), STDERR_FILENO);
+  return must(read_file(dir.path() / "log"));
+}
+
+}  // namespace
+
+TEST_CASE("a tag that moves between looking up and pulling: the digest wins, and it is said", "[targets][registry]") {
+  NEED_SERVICES();
+  ImageProject p;
+  const std::string name = test::services()->registry + "/moving";
+  const auto a = p.repo.commit("a", "1", "A");
+  publish(name + ":" + a, a, "before");
+  p.open("\"" + name + ":{sha}\"");
+  const Target target = std::get<Target>(must(p.finder->find(must(p.history->merge(a)))));
+  const auto engine = must(make_engine(p.config.engine));
+  must(engine->remove_image(name + ":" + a));
+  publish(name + ":" + a, a, "after");
+  must(engine->remove_image(name + ":" + a));
+  const auto said = stderr_of([&] { must(p.finder->prepare(target)); });
+  CHECK(must(engine->image(std::get<ImageTarget>(target.form).reference)).digest == target.digest);
+  CHECK(contains(said, name + ":" + a + " was moved since it was looked up"));
+  CHECK(contains(said, target.digest + " is measured"));
+  CHECK_FALSE(contains(stderr_of([&] { must(p.finder->prepare(target)); }), "moved"));  // it is here already
 }
 
 TEST_CASE("images of merges found by their label", "[targets][registry]") {

@@ -1,9 +1,11 @@
 """The checks of ci/test find what they are there for, and lose no test."""
+import json
+import re
 import shutil
 import sys
 from pathlib import Path
 
-from support import ROOT, Case, run
+from support import PROGRAM, ROOT, Case, run
 
 sys.path.insert(0, str(ROOT / "ci" / "checks"))
 import tally  # noqa: E402
@@ -73,6 +75,42 @@ class Tally(Case):
         tally.left_over(results, "NIGHTGATE_TEST_RUN=some-mark")
         self.assertEqual([row[:2] for row in results.rows()], [["fail", "left-over"]])
         self.assertEqual(process.wait(10), -15)
+
+
+class Hardened(Case):
+    CHECK = ROOT / "ci" / "checks" / "hardened"
+
+    def test_the_program(self):
+        ran = run([self.CHECK, PROGRAM])
+        self.assertEqual(ran.code, 0, str(ran))
+        release = ROOT / "build" / "release" / "nightgate"
+        if release.exists():
+            ran = run([self.CHECK, release, "--fortify"])
+            self.assertEqual(ran.code, 0, str(ran))
+
+    def test_how_a_release_is_built(self):
+        """Every file of ours in the release preset; one of them is built, since flags can contradict each other."""
+        ran = run(["cmake", "-S", ROOT, "-B", self.dir / "release", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], timeout=200)
+        self.assertEqual(ran.code, 0, str(ran))
+        entries = json.loads((self.dir / "release/compile_commands.json").read_text())
+        self.assertGreater(len(entries), 150)
+        for entry in entries:
+            for word in ("-O3", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong", "-fPI"):
+                self.assertIn(word, entry["command"], entry["file"])
+        link = re.search(r"(?s)build nightgate: .*?LINK_FLAGS = ([^\n]*)", (self.dir / "release/build.ninja").read_text()).group(1)
+        for word in ("-Wl,-z,relro,-z,now", "-pie"):
+            self.assertIn(word, link)
+
+    def test_a_soft_program_is_found(self):
+        (self.dir / "soft.c").write_text("int main(void) { return 0; }\n")
+        for flags, missing in ((["-no-pie"], "position-independent"), (["-Wl,-z,norelro"], "RELRO"), (["-Wl,-z,lazy"], "BIND_NOW"),
+                               (["-Wl,-z,execstack"], "executable stack"), (["-fno-stack-protector"], "stack protector")):
+            built = run(["cc", *flags, self.dir / "soft.c", "-o", self.dir / "soft"])
+            self.assertEqual(built.code, 0, str(built))
+            ran = run([self.CHECK, self.dir / "soft", "--fortify"])
+            self.assertEqual(ran.code, 1)
+            self.assertRegex(ran.out, f"FAULT [^\\n]*{missing}")
+            self.assertIn("FAULT FORTIFY", ran.out)
 
 
 class Arrows(Case):

@@ -4,6 +4,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
+import server
 from project import ProjectCase
 from support import PROGRAM
 
@@ -51,6 +52,24 @@ class Night(ProjectCase):
         recovered = self.night(23)
         self.assertEqual(self.verdicts(recovered)[OPS], "recovered")
         self.program("status", code=0)
+
+    def test_old_samples_are_folded_away_and_it_is_said(self):
+        self.project([GOOD] * 3)
+        self.warm_up(3)
+        self.assertIn("--older-than", self.program("store", "fold", code=2).err)
+        self.assertEqual(self.program("store", "fold", "--older-than", "1", "--json").json()["samples"], 0)
+        history = self.program("history", OPS, "--json").json()["metrics"]
+        # As if those nights were long ago.
+        base = Path(self.dir / "state/postgres").resolve()
+        server.run_as_postgres(server.postgres_programs() / "pg_ctl", "-D", base / "data", "-l", base / "log", "-w", "start")
+        server.sql(base / "socket", "UPDATE nightgate.run SET started = started - interval '400 days'")
+        server.run_as_postgres(server.postgres_programs() / "pg_ctl", "-D", base / "data", "-m", "fast", "-w", "stop")
+        said = self.program("store", "fold", "--older-than", "365", "--dry-run").out
+        self.assertRegex(said, r"would remove \d+ samples of 18 repeats in 6 measurements")
+        self.assertIn(said.removeprefix("would remove").split(" from ")[0], self.program("store", "fold", "--older-than", "365").out)
+        self.assertIn("removed 0 samples", self.program("store", "fold", "--older-than", "365").out)
+        self.assertEqual(self.program("history", OPS, "--json").json()["metrics"], history)
+        self.assertEqual(self.night(3)["night"], 4)
 
     def test_nothing_new_is_not_measured_again(self):
         self.project([GOOD] * 8)

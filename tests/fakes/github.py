@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A small GitHub for tests: issues, comments, pull requests and statuses of one repository, kept in memory.
 
-  github.py [--port N] [--repository OWNER/NAME]     prints its base URL, then serves until it is killed
+  github.py [--port N] [--repository OWNER/NAME] [--user-token FILE]   prints its base URL, then serves until it is killed
 
 Tokens say who asks: "bot" is a workflow's own (GET /user is refused, as on GitHub), "user" is the account ada, "read" is
-a workflow's without write rights, "app" an own app's; anything else is 401. GET /_/state gives everything it holds and
+a workflow's without write rights, "app" an own app's, the content of --user-token's file ada too; anything else is 401. GET /_/state gives everything it holds and
 every request it got; PUT /_/state sets issues, comments and pulls; POST /_/rule adds a misbehaviour:
   {"method": "POST", "path": "regular expression", "times": 1, "status": 502, "headers": {}, "body": {},
    "carry_out": false, "drop": false, "rival": {"login": .., "body": ..}}
@@ -225,6 +225,7 @@ def check_length(body):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     github = None
+    user_token = "user"
 
     def log_message(self, *_):
         pass
@@ -293,6 +294,7 @@ class Handler(BaseHTTPRequestHandler):
     def carry_out(self, raw):
         try:
             self.token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+            self.token = "user" if self.token == self.user_token else self.token
             self.login = LOGINS.get(self.token)
             if self.login is None:
                 raise Refused(401, "Bad credentials")
@@ -327,7 +329,10 @@ def main():
     parser = argparse.ArgumentParser(description="a small GitHub for tests")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--repository", default="o/r")
+    parser.add_argument("--user-token", type=Path)
     options = parser.parse_args()
+    if options.user_token:
+        Handler.user_token = options.user_token.read_text()
     Handler.github = GitHub(options.repository)
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True

@@ -1,3 +1,4 @@
+// needs: ng_config
 // Whatever the text is, parse() ends with a config or with a usage error.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// needs: ng_formats
 // Any bytes as a history. What is taken must be printable and come back equal, by CSV and by JSON lines.
 #include <cmath>
 

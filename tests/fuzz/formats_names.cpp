@@ -1,3 +1,4 @@
+// needs: ng_formats
 // Any bytes as an image name, a Link or WWW-Authenticate header, and a commit message.
 #include "gate/formats/git_title.hpp"
 #include "gate/formats/http_headers.hpp"

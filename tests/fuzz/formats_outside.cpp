@@ -1,3 +1,4 @@
+// needs: ng_formats
 // Any bytes as data.js and as a performance report, found by their first byte so that each gets inputs of its own.
 #include "gate/formats/history.hpp"
 #include "tests/fuzz/formats_fuzz.hpp"

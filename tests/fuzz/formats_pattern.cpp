@@ -1,3 +1,4 @@
+// needs: ng_formats
 // First line: a regular expression; the rest: the text it is matched against. No pattern may hang on any text.
 #include "gate/formats/pattern.hpp"
 #include "tests/fuzz/formats_fuzz.hpp"

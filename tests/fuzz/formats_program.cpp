@@ -1,3 +1,4 @@
+// needs: ng_formats
 // Any bytes as the output of each load program; the first byte chooses the format, the second whether to pick.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// needs: ng_formats
 // Any bytes as a Prometheus page and as a selector.
 #include "gate/formats/prometheus.hpp"
 #include "tests/fuzz/formats_fuzz.hpp"

@@ -74,7 +74,8 @@ TEST_CASE("an answer without a length ends with the connection", "[measure]") {
 
 TEST_CASE("what is no answer is broken, not counted", "[measure]") {
   for (const std::string text :
-       {"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+       {"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 055 x\r\n\r\n",  // found by fuzzing
+        "HTTP/1.1/200 x\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
     INFO(text);
     AnswerParser parser;
