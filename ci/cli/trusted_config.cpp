@@ -53,7 +53,7 @@ Result<config::Config> load_config_of(const fs::path& file, const std::string& c
   }
   auto config = config::load(there);
   if (!config) return with_context(std::move(config).error(), "reading the config of commit " + sha.substr(0, 10));
-  for (fs::path* path : {&config->state, &config->repository.path, &config->report.directory}) {
+  for (fs::path* path : {&config->state, &config->repository.path, &config->report.directory, &config->report.site}) {
     *path = moved_back(*path, copy, top);
   }
   if (config->report.github) {

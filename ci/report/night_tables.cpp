@@ -35,9 +35,8 @@ std::map<std::string, Scaled> units_of_row(const store::Measurement& m, const st
   std::map<std::string, std::string> units;
   std::map<std::string, double> largest;
   for (const auto& [name, value] : repeat.samples) {
-    const auto info = std::find_if(m.metrics.begin(), m.metrics.end(), [&](const auto& i) {
-      return i.name == m.deployment + "." + m.scenario + "." + name;
-    });
+    const auto full = m.deployment + "." + m.scenario + "." + name;
+    const auto info = std::find_if(m.metrics.begin(), m.metrics.end(), [&](const auto& i) { return i.name == full; });
     auto& unit = units[name];
     if (info != m.metrics.end()) unit = info->unit;
     auto& so_far = largest[unit];
