@@ -273,7 +273,8 @@ class Killed(ProjectCase):
         self.assertEqual([int(n[0]) for n in nights], list(range(1, len(nights) + 1)))
         self.assertEqual({n[1] for n in nights[:-1]} - {"judged", "no_verdict"}, set(), nights)
         if final:
-            self.assertEqual(nights[-1][1], "judged")
+            # A night that was forced once more, of a version that had been judged, may be the one that lost its broker.
+            self.assertEqual([n[1] for n in nights if n[1] != "no_verdict"][-1], "judged", nights)
             self.assertEqual(self.ask("SELECT state FROM bisects WHERE trip IS NOT NULL"), [["finished"]])
             self.assertEqual(self.ask("SELECT state FROM trips"), [["open"]])
             self.assertEqual(self.ask("SELECT kind, uuid FROM run WHERE state = 'running'"), [])
