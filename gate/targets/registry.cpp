@@ -168,6 +168,9 @@ Result<std::string> Registry::fetch_token(const std::map<std::string, std::strin
     return fail(Code::denied,
                 image.registry + " sends us to a token service without TLS; our password does not go there");
   }
+  if (std::ranges::any_of(realm, [](unsigned char c) { return c <= ' ' || c >= 0x7f; })) {
+    return fail(Code::denied, image.registry + " sends us to a token service whose address is none");
+  }
   std::string scope = value("scope");
   if (scope.empty()) scope = "repository:" + image.repository + ":pull";
   HttpRequest request;

@@ -94,7 +94,8 @@ TEST_CASE("registry: refusals are denied, at once", "[targets][registry]") {
   refused({wants_token, answer(200, R"({"token":"t"})"), answer(401)});
   refused({wants_token, answer(200, R"({"token":"t"})"), answer(403)});
   refused({answer(401, "", {{"www-authenticate", "Basic realm=\"r\""}})});
-  refused({answer(401, "", {{"www-authenticate", R"(Bearer realm="http://auth.example/token")"}})});  // no TLS there
+  refused({answer(401, "", {{"www-authenticate", R"(Bearer realm="http://auth.example/token")"}})});    // no TLS there
+  refused({answer(401, "", {{"www-authenticate", R"(Bearer realm="https://auth.example/to ken")"}})});  // by fuzzing
   refused({answer(401)});
 }
 
