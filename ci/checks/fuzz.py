@@ -2,6 +2,8 @@
 
   fuzz.py SECONDS [RESULTS]      prints a line for each: inputs tried, coverage, memory; with RESULTS each is booked there
 
+With RESULTS (ci/test) the seed is always the same: a change is not failed by luck. Without (ci/soak) it is another each time.
+
 A crash, a hang (10 s for one input), a leak, or more than 256 MB is a failure; the input stays in build/fuzz/found."""
 import concurrent.futures
 import os
@@ -36,7 +38,7 @@ def build():
     return None
 
 
-def fuzz(name, seconds):
+def fuzz(name, seconds, seed):
     """(what went wrong or None, the line to print)"""
     new, found = BUILD / "new" / name, BUILD / "found"
     for directory in (new, found):
@@ -46,7 +48,7 @@ def fuzz(name, seconds):
     environment = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:detect_leaks=1",
                    "UBSAN_OPTIONS": "print_stacktrace=1"}
     try:
-        ran = subprocess.run([BUILD / "tests" / f"fuzz_{name}", f"-max_total_time={seconds}", "-timeout=10",
+        ran = subprocess.run([BUILD / "tests" / f"fuzz_{name}", f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10",
                               f"-rss_limit_mb={MEGABYTES}", "-print_final_stats=1", f"-artifact_prefix={found}/{name}-", *corpus],
                              text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                              timeout=seconds + 120, check=False)
@@ -77,7 +79,7 @@ def main(seconds, results=None):
     names = sorted(path.stem for path in (ROOT / "tests/fuzz").glob("*.cpp"))
     faults = 0
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        for name, (why, line) in zip(names, pool.map(lambda name: fuzz(name, int(seconds)), names)):
+        for name, (why, line) in zip(names, pool.map(lambda name: fuzz(name, int(seconds), 1 if results else 0), names)):
             print(line, flush=True)
             faults += why is not None
             if why and not results:
