@@ -160,7 +160,9 @@ class Killed(ProjectCase):
             if code is None:
                 continue
             self.assertIn(code, (0, 1, 3, 4), f"{arguments}, killed: {kind}\n{out}\n{err}")
-            self.check_nothing_left(kind)
+            # What could not even open its store, because that was killed, cleaned nothing: the next one does.
+            if not (kind and code == 3):
+                self.check_nothing_left(kind)
             if self.server:
                 self.check_samples()
             document = support.Ran(list(arguments), code, out, err).json()
