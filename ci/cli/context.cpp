@@ -1,6 +1,7 @@
 #include "ci/cli/context.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,11 @@ std::string machine_name(const Options& options, const config::Config& config) {
   if (!config.machine.name.empty()) return config.machine.name;
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+std::string user_name() {
+  const auto* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : fmt::format("uid {}", getuid());
 }
 
 std::string other_machines(store::Store& store, const config::Config& config, const std::string& machine) {

@@ -21,6 +21,8 @@ namespace nightgate::cli {
 [[nodiscard]] Result<std::unique_ptr<store::Store>> open_store(const config::Config& config);
 // This machine's name as the store knows it; the option --machine where given.
 [[nodiscard]] std::string machine_name(const Options& options, const config::Config& config);
+// Who decides: the login name, else the number.
+[[nodiscard]] std::string user_name();
 // "; the store has nights of: bench-2 (--machine names one)" where there are other machines; else empty.
 [[nodiscard]] std::string other_machines(store::Store& store, const config::Config& config, const std::string& machine);
 // Code::usage when --machine names one that the store has never heard of.

@@ -10,6 +10,7 @@
 #include "ci/report/side_by_side.hpp"
 #include "ci/report/text.hpp"
 #include "gate/base/json.hpp"
+#include "gate/records/records.hpp"
 
 namespace nightgate::cli {
 namespace {
@@ -47,7 +48,7 @@ json metric_json(const judge::MetricVerdict& m) {
 std::map<std::string, std::string> units_of(const nightly::Outcome& o) {
   std::map<std::string, std::string> out;
   for (const auto& m : o.measurements) {
-    for (const auto& [name, info] : m.metrics) out[m.deployment + "." + m.scenario + "." + name] = info.unit;
+    for (const auto& [name, info] : m.metrics) out[records::full_name(m.deployment, m.scenario, name)] = info.unit;
   }
   return out;
 }

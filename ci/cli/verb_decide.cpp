@@ -1,7 +1,5 @@
 // accept, void, undo: people's decisions, kept with their reason and judged again from the night they are about.
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,11 +10,6 @@
 
 namespace nightgate::cli {
 namespace {
-
-std::string user_name() {
-  const auto* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : fmt::format("uid {}", getuid());
-}
 
 struct Desk {
   config::Config config;

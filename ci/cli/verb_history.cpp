@@ -286,13 +286,14 @@ Result<int> verb_history(const Options& options) {
   }
   json document = {{"machine", machine}, {"metrics", json::array()}};
   const bool one = !options.positional.empty();
-  std::size_t name_width = 0, shown = 0;
+  std::size_t name_width = 0, measured = 0;
   for (const auto& info : metrics) name_width = std::max(name_width, characters(info.name));
   name_width = std::min(name_width, std::max<std::size_t>(12, terminal_width() * 2 / 5));
   for (const auto& info : metrics) {
     NG_TRY(const auto view, view_of(*store, config, machine, info));
-    if (view.points.empty() || (!one && !info.gated)) continue;
-    ++shown;
+    if (view.points.empty()) continue;
+    ++measured;
+    if (!one && !info.gated) continue;
     if (options.json) {
       document["metrics"].push_back(to_json(view));
       if (options.changes) document["metrics"].back()["changes"] = changes_json(view);
@@ -302,7 +303,7 @@ Result<int> verb_history(const Options& options) {
     if (one) print(table(view, options));
     if (options.changes) print(changes_text(view));
   }
-  if (shown == 0 && !metrics.empty()) {
+  if (measured == 0 && !metrics.empty()) {
     return fail(Code::usage, fmt::format("machine {} has no nights{}{}", machine, one ? " of " + metrics[0].name : "",
                                          other_machines(*store, config, machine)));
   }

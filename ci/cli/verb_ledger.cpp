@@ -1,7 +1,5 @@
 // ledger: what was tried, measured and decided, kept or dropped. Nothing in it is ever erased.
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -39,11 +37,6 @@ const store::LedgerEntry* entry_with(const Entries& entries, std::int64_t id) {
 
 Status no_entry(const config::Config& config, std::int64_t id) {
   return fail(Code::usage, fmt::format("the ledger of {} has no entry {}", config.project, id));
-}
-
-std::string who_am_i() {
-  const auto* user = getpwuid(getuid());
-  return user != nullptr ? user->pw_name : fmt::format("uid {}", getuid());
 }
 
 json to_json(const store::LedgerEntry& e) {
@@ -140,7 +133,7 @@ Result<int> decide(const Options& options, store::Store& store, const config::Co
   change.verdict = options.verdict;
   change.why = options.reason;
   change.superseded_by = options.who;
-  change.who = who_am_i();
+  change.who = user_name();
   change.at = system_clock().now();
   NG_CHECK(store.change_ledger(change));
   if (options.json) {

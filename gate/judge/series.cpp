@@ -330,6 +330,7 @@ void weigh(Series& s, const Tonight& t, MetricVerdict& out) {
   }
   if (unfit) out.verdict = Verdict::unfit;
 }
+
 // Another target, but already the night before the unchanged one was there: so far from the level, and so near to it,
 // that two causes of one size are less likely than one.
 bool goes_on_shifted(const Series& s, const Tonight& t) {
